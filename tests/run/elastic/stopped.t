@@ -51,7 +51,7 @@ stopped() {
     what=$1
     shift
     rm -f go-* alive-*
-    start muster -v --label host --heartbeat 0.5 --dead-after "$(stretched 8)" --grace 1 \
+    start muster -v --label host --heartbeat 0.5 --dead-after "$(stretched 4)" --grace 1 \
         --spares 1 -H node1,node2,node3 "$@" ./rank
     ok "$what: two nodes run" wait_for 60 runs 0 'node1 node2'
     ok "... and a spare is there" wait_for 60 spare_waits
