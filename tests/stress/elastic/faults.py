@@ -40,6 +40,17 @@ def is_whole(schedule):
         schedule.withdrawn == schedule.withdrawn_first
 
 
+def ask(schedule, *words):
+    """Another muster, which asks the one of the run."""
+    return subprocess.run([schedule.world.muster, *words], env=schedule.environment(),
+                          stdin=subprocess.DEVNULL, capture_output=True, check=False, text=True,
+                          timeout=60)
+
+
+def is_over(done):
+    return 'is ending' in done.stderr or 'is not running' in done.stderr
+
+
 def pick(schedule):
     """A node, rather one with ranks."""
     nodes = sorted({node for node, _ in schedule.ranks()}, key=lambda node: node.number)
@@ -136,15 +147,26 @@ def a_node_returns(schedule):
 def a_node_is_drained(schedule):
     node = pick(schedule)
     within = schedule.random.choice(['0', '1', '2'])
-    done = subprocess.run([schedule.world.muster, 'drain', '--within', within, schedule.name,
-                           node.name], env=schedule.environment(), stdin=subprocess.DEVNULL,
-                          capture_output=True, check=False, text=True, timeout=60)
+    done = ask(schedule, 'drain', '--within', within, schedule.name, node.name)
     if done.returncode == 0:
         schedule.leaving.add(node)
         schedule.back.pop(node, None)
-    elif 'is no node of this run' not in done.stderr and 'is ending' not in done.stderr and \
-            'is not running' not in done.stderr:
+    elif 'is no node of this run' not in done.stderr and not is_over(done):
         schedule.problems.append(f'drain: {done.stderr}')
+
+
+@step(lambda schedule: schedule.kind == 'elastic' and has_ranks(schedule))
+def the_world_is_scaled(schedule):
+    """Often to a size that it cannot have."""
+    nodes = schedule.random.randrange(1, 6)
+    schedule.tell(f'  {nodes} nodes')
+    done = ask(schedule, 'scale', '--within', schedule.random.choice(['0', '1']), schedule.name,
+               '--nodes', str(nodes))
+    if done.returncode == 0:
+        schedule.most = nodes
+    elif 'allowed: ' not in done.stderr and 'add hosts to its list' not in done.stderr and \
+            not is_over(done):
+        schedule.problems.append(f'scale: {done.stderr}')
 
 
 @step(has_ranks)

@@ -21,7 +21,7 @@ from cluster import FIRST_LEASE_S, Node
 from faults import STEPS
 
 GRACE_S = 0.5
-PATIENT_S, HASTY_S = 200, 3  # --max-wait
+PATIENT_S, HASTY_S = 200, 8  # --max-wait: begins before a lost node was looked for
 STAMP = struct.Struct('4q4i')  # as in stamp.c
 RESTS_S = 60   # then it must have come to rest
 JOINS_S = 5    # at the latest after it was offered a node is there
@@ -50,6 +50,7 @@ class Schedule:
         self.back = {}  # from when muster may try one again that its cloud has taken
         self.signals = set()  # by which ranks were killed
         self.withdrawn_first = set()
+        self.most = len(nodes)  # so many nodes are wanted
         self.offered_at = -JOINS_S * 100
         self.forgotten = 0  # bytes of stderr, of a muster that was killed
         self.began = time.monotonic()
@@ -251,8 +252,9 @@ class Schedule:
         nodes = {node for node, _ in ranks}
         if not all(node.is_there() for node in nodes) or nodes & (self.withdrawn | self.gone()):
             return None
-        if self.kind == 'elastic' and self.usable() - nodes:
-            return None  # it is to grow
+        if self.kind == 'elastic' and \
+                (len(nodes) > self.most or self.usable() - nodes and len(nodes) < self.most):
+            return None  # it is to shrink, or to grow
         return 'up'
 
     def settle(self, seconds=RESTS_S):
