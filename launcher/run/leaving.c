@@ -40,7 +40,6 @@ struct leavings {
 
 static void         leave_cb(evutil_socket_t fd, short what, void *arg);
 static struct node *place_of(const struct run *run, size_t which);
-static bool         is_unlisted(const struct run *run, const char *host);
 
 double leaving_save_s(const struct run *run)
 {
@@ -137,10 +136,9 @@ void leaving_offer(struct run *run, const struct selection *hosts)
     for (i = 0; i < pool_count(run); i++) {
         name = pool_name(run, i);
         node = place_of(run, i);
-        if (pool_members(run)->item[i].is_offered) {
-            if (is_unlisted(run, name)) /* it is back, with its place or without */
-                notice_keep(run, name);
-        } else if (node != NULL && run->phase.now == PHASE_RUNNING) {
+        if (pool_members(run)->item[i].is_offered)
+            continue;
+        if (node != NULL && run->phase.now == PHASE_RUNNING) {
             notice_give(run, node, leaving_save_s(run), 0, UNLISTED);
         } else {
             leaving_forget(run, name);
@@ -153,15 +151,17 @@ void leaving_offer(struct run *run, const struct selection *hosts)
     generation_changed(run);
 }
 
-/* Is it to go, or has it gone, for that reason? */
-static bool is_unlisted(const struct run *run, const char *host)
+void leaving_back(struct run *run, const char *host)
 {
     size_t i;
 
     for (i = 0; run->leavings != NULL && i < run->leavings->count; i++)
-        if (strcmp(run->leavings->item[i]->host, host) == 0)
-            return strcmp(run->leavings->item[i]->reason, UNLISTED) == 0;
-    return false;
+        if (strcmp(run->leavings->item[i]->host, host) == 0 &&
+            (strcmp(run->leavings->item[i]->reason, UNLISTED) == 0 ||
+             !event_pending(run->leavings->item[i]->due, EV_TIMEOUT, NULL))) {
+            notice_keep(run, host);
+            return;
+        }
 }
 
 int leaving_scale(const struct strlist *words, char *answer, size_t size, void *arg,
@@ -194,9 +194,7 @@ void leaving_forget(struct run *run, const char *host)
     size_t i;
 
     for (i = 0; run->leavings != NULL && i < run->leavings->count; i++)
-        if (strcmp(run->leavings->item[i]->host, host) == 0) {
+        if (strcmp(run->leavings->item[i]->host, host) == 0)
             event_del(run->leavings->item[i]->due);
-            run->leavings->item[i]->reason[0] = '\0';
-        }
     notice_forget(run->notice, host);
 }

@@ -28,6 +28,9 @@ void leaving_add(struct run *run, const char *host, int64_t deadline_ns, const c
 /* It is connected anew, or stays: what was said of it before no longer counts. */
 void leaving_forget(struct run *run, const char *host);
 
+/* It is on the list again: it stays, unless it is still to go for another reason. */
+void leaving_back(struct run *run, const char *host);
+
 /* These hosts may take part from now on; a node whose host is not among them is to leave, with a
  * notice to the ranks and leaving_save_s() to save. */
 void leaving_offer(struct run *run, const struct selection *hosts);

@@ -257,8 +257,10 @@ void pool_offer(struct run *run, const struct selection *hosts)
         for (j = 0; j < hosts->count && !is_offered; j++)
             is_offered = same_host(hosts->node[j].host, run->pool->item[i].host.host);
         members->item[i].is_offered = is_offered;
-        if (is_offered && !was_offered)
-            members->item[i].is_leaving = members->item[i].is_told = false;
+        if (!is_offered || was_offered)
+            continue;
+        members->item[i].is_leaving = members->item[i].is_told = false;
+        leaving_back(run, pool_name(run, i));
     }
     for (j = 0; j < hosts->count; j++) {
         for (i = 0; i < members->count; i++)

@@ -21,6 +21,7 @@
 #include "run_fixture.h"
 
 static bool has_pool, goes_on, is_last, is_fixed;
+static bool comes_back[3]; /* by host */
 
 /* --- the others ------------------------------------------------------------- */
 
@@ -113,9 +114,15 @@ void pool_leave(struct run *of, size_t which)
 
 void pool_offer(struct run *of, const struct selection *hosts)
 {
-    (void)of;
+    size_t i;
+
     assert_null(hosts); /* is_offered() has noted what is offered */
     told("offer;");
+    for (i = 0; i < members.count; i++) {
+        if (comes_back[i])
+            leaving_back(of, names[i]);
+        comes_back[i] = false;
+    }
 }
 
 /* --- the run ---------------------------------------------------------------- */
@@ -147,9 +154,13 @@ static void leave(const char *host, double in_s, const char *reason)
 
 static void is_offered(bool te1, bool te2, bool te3)
 {
-    members.item[0].is_offered = te1;
-    members.item[1].is_offered = te2;
-    members.item[2].is_offered = te3;
+    const bool now[3] = { te1, te2, te3 };
+    size_t     i;
+
+    for (i = 0; i < 3; i++) {
+        comes_back[i] = now[i] && !members.item[i].is_offered;
+        members.item[i].is_offered = now[i];
+    }
 }
 
 /* --- one node ---------------------------------------------------------------- */
@@ -330,18 +341,33 @@ static void test_back_too_late(void **state)
     is_offered(true, true, true);
     leaving_offer(&run, NULL);
     expect_told("offer;keep te2;changed;");
-    leaving_forget(&run, "te2"); /* so does notice_keep() */
-    forget_told();
-    leaving_offer(&run, NULL);
-    expect_told("offer;changed;"); /* that was all */
 }
 
-/* A host that is offered as before does not keep a node that goes for another reason. */
+/* It was drained, then taken from the list: the reason is the first one, and that is over, too. */
+static void test_back_after_drain(void **state)
+{
+    (void)state;
+    leave("te2", 0, "muster drain");
+    run_fixture_turn(0.02);
+    run.phase.now = PHASE_RESTARTING;
+    members.item[1].is_offered = false;
+    is_offered(true, true, true);
+    forget_told();
+    leaving_offer(&run, NULL);
+    expect_told("offer;keep te2;changed;");
+}
+
+/* A host that is offered as before does not keep a node, nor one that is back a node that is still
+ * to go for another reason. */
 static void test_not_kept(void **state)
 {
     (void)state;
+    leave("te1", 0, "spot");
+    run_fixture_turn(0.02);
+    leave("te2", 600, "spot");
+    members.item[1].is_offered = false;
     is_offered(true, true, true);
-    leave("te1", 600, "spot");
+    forget_told();
     leaving_offer(&run, NULL);
     expect_told("offer;changed;");
 }
@@ -431,6 +457,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_offer_without_ranks, setup, teardown),
         cmocka_unit_test_setup_teardown(test_back_in_time, setup, teardown),
         cmocka_unit_test_setup_teardown(test_back_too_late, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_back_after_drain, setup, teardown),
         cmocka_unit_test_setup_teardown(test_not_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(test_offer_to_fixed_run, setup, teardown),
         cmocka_unit_test_setup_teardown(test_time_to_save, setup, teardown),

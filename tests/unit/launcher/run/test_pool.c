@@ -54,6 +54,12 @@ void leaving_forget(struct run *of, const char *name)
     told("forget %s;", name);
 }
 
+void leaving_back(struct run *of, const char *name)
+{
+    (void)of;
+    told("back %s;", name);
+}
+
 void costs_look(struct run *of)
 {
     (void)of;
@@ -257,7 +263,8 @@ static void test_offer(void **state)
     pool_offer(&run, &hosts);
     assert_int_equal(pool_count(&run), HOSTS + 2);
     assert_true(pool_members(&run)->item[0].is_offered);
-    assert_false(pool_members(&run)->item[0].is_leaving); /* it is back */
+    assert_false(pool_members(&run)->item[0].is_leaving);
+    expect_told("back te1;");
 }
 
 /* --- in ------------------------------------------------------------------------ */
