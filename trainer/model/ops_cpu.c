@@ -164,10 +164,10 @@ static void matmul(struct ops *ops, const struct matmul *shape, const void *a, c
         return;
     if (ops->type == DTYPE_DOUBLE)
         product_plain(shape, a, b, bias, c);
-    else if (ops->type == DTYPE_HALF)
-        rc = product_run_half(cpu->products, shape, a, b, bias, c, &cpu->why);
-    else
+    else if (products_type(cpu->products) == ops->type)
         rc = product_run(cpu->products, shape, a, b, bias, c, &cpu->why);
+    else
+        rc = product_run_narrow(cpu->products, ops->type, shape, a, b, bias, c, &cpu->why);
     cpu->failed = rc < 0;
 }
 

@@ -16,16 +16,22 @@ struct products;
 
 #define PRODUCTS_MAX 512 /* shapes; more than those make the first ones go */
 
-struct products *products_new(enum dtype type, struct error *err); /* NULL with err */
-void             products_free(struct products *products);         /* NULL is fine */
+/* NULL with err. */
+struct products *products_new(enum dtype type, struct error *err);
+void             products_free(struct products *products); /* NULL is fine */
+
+/* What they compute in: the type that was asked for, or DTYPE_FLOAT where this CPU has no products
+ * of it. Then product_run() takes floats, and product_run_narrow() what was asked for. */
+enum dtype products_type(const struct products *products);
 
 /* As ops->matmul. */
 int product_run(struct products *products, const struct matmul *shape, const void *a,
                 const void *b, const void *bias, void *c, struct error *err);
 
-/* Of halves, by products of DTYPE_FLOAT. */
-int product_run_half(struct products *products, const struct matmul *shape, const void *a,
-                     const void *b, const void *bias, void *c, struct error *err);
+/* Of DTYPE_HALF or DTYPE_BFLOAT16, by products of floats. */
+int product_run_narrow(struct products *products, enum dtype type, const struct matmul *shape,
+                       const void *a, const void *b, const void *bias, void *c,
+                       struct error *err);
 
 /* Of doubles, in plain loops. */
 void product_plain(const struct matmul *shape, const double *a, const double *b,

@@ -32,6 +32,7 @@ struct products {
 
 enum { A, B, BIAS, C };
 
+static bool            has_bfloat16(struct products *products);
 static struct product *find(struct products *products, const struct matmul *shape, bool biased);
 static bool            is_same(const struct matmul *x, const struct matmul *y);
 static struct product *prepare(struct products *products, const struct matmul *shape,
@@ -48,7 +49,6 @@ struct products *products_new(enum dtype type, struct error *err)
     struct products *products = xcalloc(1, sizeof *products);
     dnnl_status_t    status;
 
-    products->type = type == DTYPE_BFLOAT16 ? dnnl_bf16 : dnnl_f32;
     status = dnnl_engine_create(&products->engine, dnnl_cpu, 0);
     if (status == dnnl_success)
         status = dnnl_stream_create(&products->stream, products->engine,
@@ -58,7 +58,27 @@ struct products *products_new(enum dtype type, struct error *err)
         failed(err, "no CPU engine", status);
         return NULL;
     }
+    products->type = type == DTYPE_BFLOAT16 && has_bfloat16(products) ? dnnl_bf16 : dnnl_f32;
     return products;
+}
+
+/* oneDNN knows for which CPUs it has products of bfloat16, and tells when one is made. */
+static bool has_bfloat16(struct products *products)
+{
+    static const struct matmul one = { .batch = { 1, 1 }, .m = 1, .n = 1, .k = 1, .lda = 1,
+                                       .ldb = 1, .ldc = 1 };
+    struct product             product = { .shape = one };
+    bool                       has;
+
+    products->type = dnnl_bf16;
+    has = make(products, &product, NULL) == 0;
+    clear(&product);
+    return has;
+}
+
+enum dtype products_type(const struct products *products)
+{
+    return products->type == dnnl_bf16 ? DTYPE_BFLOAT16 : DTYPE_FLOAT;
 }
 
 void products_free(struct products *products)

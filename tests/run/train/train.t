@@ -198,11 +198,22 @@ train 1 2 --steps 1 --model "$PWD/exported.2" --blocks 4
 is "another shape than the weights: 1" "$rc" 1
 
 # bfloat16, and a masked model.
+# near FILE FILE STEPS: the curves have as many steps, and differ by 0.1 at most.
+near() {
+    paste "$1" "$2" |
+        awk -v lines="$3" '{ d = $2 - $4 } d > 0.1 || d < -0.1 { bad = 1 } END { exit bad || NR != lines }'
+}
 config 2 '"bf16": { "enabled": true },'
 train 4 2 --steps 50
 curve >curve.bf16
-ok "bfloat16: not far from float" sh -c 'paste curve.1.0 curve.bf16 |
-    awk "{ d = \$2 - \$4 } d > 0.1 || d < -0.1 { bad = 1 } END { exit bad || NR != 50 }"'
+ok "bfloat16: not far from float" near curve.1.0 curve.bf16 50
+# oneDNN has no products of bfloat16 for CPUs without AVX-512.
+export ONEDNN_MAX_CPU_ISA=AVX2
+train 1 2 --steps 20
+unset ONEDNN_MAX_CPU_ISA
+curve >curve.narrow
+head -n 20 curve.bf16 >curve.bf16.20
+ok "... on a CPU that has no products of it, too" near curve.bf16.20 curve.narrow 20
 # Half: a first scale that is far too large is halved until gradients are finite. Steps that
 # are skipped for it take no part in the schedule, whose first rate is 0.
 config 2 '"fp16": { "enabled": true, "initial_scale_power": 34, "hysteresis": 1 },'
