@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "model/bfloat16.h"
+#include "model/narrow.h"
 
 #define elem      uint16_t
 #define real      float

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "model/half.h"
+#include "model/narrow.h"
 
 #define elem      uint16_t
 #define real      float

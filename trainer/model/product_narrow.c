@@ -8,8 +8,7 @@
 
 #include <stdlib.h>
 
-#include "model/bfloat16.h"
-#include "model/half.h"
+#include "model/narrow.h"
 #include "model/product.h"
 #include "xalloc.h"
 

@@ -4,7 +4,7 @@
 #ifndef CUDA_ON_CPU_BF16_H
 #define CUDA_ON_CPU_BF16_H
 
-#include "model/half.h"
+#include "model/narrow.h"
 
 struct __nv_bfloat16 {
     uint16_t bits;

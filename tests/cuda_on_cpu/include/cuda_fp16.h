@@ -4,7 +4,7 @@
 #ifndef CUDA_ON_CPU_FP16_H
 #define CUDA_ON_CPU_FP16_H
 
-#include "model/half.h"
+#include "model/narrow.h"
 
 struct __half {
     uint16_t bits;

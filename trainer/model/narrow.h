@@ -1,10 +1,10 @@
-/* half.h - half from and to float without a branch, for the sake of vectors
+/* narrow.h - half and bfloat16 from and to float without a branch, for the sake of vectors
  *
- * The same numbers as dtype.h's half_to_float and float_to_half.
+ * The same numbers as dtype.h's half_to_float, float_to_half and their kin.
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef MUSTER_HALF_H
-#define MUSTER_HALF_H
+#ifndef MUSTER_NARROW_H
+#define MUSTER_NARROW_H
 
 #include <stdint.h>
 #include <string.h>
@@ -47,6 +47,20 @@ static inline uint16_t narrow_half(float value)
     half = size >= 143u << 23 ? 0x7c00 : half;
     half = size > 0x7f800000 ? 0x7e00 : half;
     return (uint16_t)(wide >> 16 & 0x8000) | (uint16_t)half;
+}
+
+static inline float wide_bfloat16(uint16_t bits)
+{
+    return float_of_bits((uint32_t)bits << 16);
+}
+
+/* To the nearest, ties to even. */
+static inline uint16_t narrow_bfloat16(float value)
+{
+    const uint32_t wide = bits_of_float(value);
+    const uint32_t rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;
+
+    return (uint16_t)(value != value ? (wide >> 16 | 0x40) : rounded);
 }
 
 #endif
