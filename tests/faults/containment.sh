@@ -71,7 +71,7 @@ escaped_from() {
     ok "$2: something stayed behind" test -e escaped
     ok "$2: it is what contained the ranks" grep -Eq "node1: containment (userns\+)?$2" err
     ended 0
-    ok "$2: muster returned 2.5 s after the last rank's end at most" json_says end.json \
+    timed "$2: muster returned 2.5 s after the last rank's end at most" json_says end.json \
         'd["end"] - max(r["end"] for r in d["results"]) < 2.5 * slow'
     hidden_kill
 }
@@ -107,11 +107,11 @@ machinery_dies() {
     killed_at=$(date +%s.%N)
     # shellcheck disable=SC2086
     killed=$(kill_timed $victims)
-    ok "$1: node1's processes are gone within $2 ms" is_in_time "$2" "$killed" ||
+    timed "$1: node1's processes are gone within $2 ms" is_in_time "$2" "$killed" ||
         echo "# it took $killed ms"
     finish_within "$1: muster returns" 4 # the grace, for node2
     is "$1: exit status" "$rc" 69
-    ok "$1: muster knew within 1 s" json_says end.json \
+    timed "$1: muster knew within 1 s" json_says end.json \
         "d['node_failures'][0]['at'] - $killed_at < slow"
     ok "$1: ... and which node it was" grep -Eq 'node1 +[a-z]+ +muster.*killed' err
 }

@@ -32,5 +32,17 @@ is "an option's time is stretched" "$(stretched 0.3)" 3
 slowness_percent=100
 began=$(now_ms)
 ok "what never comes is not waited for without end" not wait_for 1 false
-ok "... but as long as was said" test $(($(now_ms) - began)) -ge 1000
+ok "... but ten times as long as was said" test $(($(now_ms) - began)) -ge 10000
+
+# claims WIDE: what timed says, and how many claims that are.
+claims() {
+    (
+        MUSTER_TEST_WIDE=$1 test_count=0
+        timed "it is quick" false
+        echo "$test_count"
+    ) | grep -v '^# failed' | tr '\n' '|'
+}
+is "in the gate, time is no claim" "$(claims '')" \
+    "# claimed with MUSTER_TEST_WIDE=yes alone: it is quick|0|"
+is "in the wide tier it is" "$(claims yes)" "not ok 1 - it is quick|1|"
 finish

@@ -46,5 +46,5 @@ kill -KILL "$(pgrep -P "$pid")"
 finish_within "without reconnecting muster returns" 3
 ended 69
 says 'node2 +running +'
-ok "... and knew within 1 s" json_says end.json "d['node_failures'][0]['at'] - $killed_at < slow"
+timed "... and knew within 1 s" json_says end.json "d['node_failures'][0]['at'] - $killed_at < slow"
 finish

@@ -1,12 +1,12 @@
 #!/bin/sh
 # Row 32: a link that loses packets and is slow. Nobody is declared dead, nothing is lost. 8 s here,
-# 60 s and other packets each time with MUSTER_TEST_LONG=yes.
+# 60 s and other packets each time with MUSTER_TEST_WIDE=yes.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/faults/lib.sh"
 
 world_nodes 2
 seconds=8 seed=32
-if [ "${MUSTER_TEST_LONG:-}" = yes ]; then
+if [ "${MUSTER_TEST_WIDE:-}" = yes ]; then
     seconds=60 seed=$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')
     echo "# seed $seed"
 fi

@@ -15,10 +15,10 @@ faulty $four ./rank
 }
 ended 7
 says 'rank 2 on node2 failed first: exit 7'
-ok "every other rank was told to stop within 1 s" json_says end.json \
+timed "every other rank was told to stop within 1 s" json_says end.json \
     'all(r["end"] - d["results"][2]["end"] < slow for r in d["results"])'
 ok "... by the signal that lets it save its work" json_says end.json \
     'all(r["signal"] == 15 and r["after_stop"] for r in d["results"] if r["rank"] != 2)'
-ok "muster returns 0.5 s after the last of them at most" json_says end.json \
+timed "muster returns 0.5 s after the last of them at most" json_says end.json \
     'd["end"] - max(r["end"] for r in d["results"]) < 0.5 * slow'
 finish

@@ -31,9 +31,9 @@ ordered() {
     faulty --grace 5 --env MOMENT="$moment" --env LATE0="$3" --env LATE3="$4" ./rank
     is "rank $1 failed first: $2" "$rc $(json end.json 'd["first_failure"]["rank"]')" "$2 $1"
 }
-# The same answer each time: MUSTER_TEST_LONG=yes asks a hundred times.
+# The same answer each time: MUSTER_TEST_WIDE=yes asks a hundred times.
 turns=2
-[ "${MUSTER_TEST_LONG:-}" != yes ] || turns=50
+[ "${MUSTER_TEST_WIDE:-}" != yes ] || turns=50
 for turn in $(seq $turns); do
     ordered 0 3 0 "$(stretched 0.05)"
     ordered 3 4 "$(stretched 0.05)" 0

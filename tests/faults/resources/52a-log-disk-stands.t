@@ -105,7 +105,7 @@ ok "an agent hangs" wait_for 10 agent_hangs
 : >go
 ok "all output comes" wait_for 10 all_counted 4
 since=$(now_ms)
-if [ "${MUSTER_TEST_LONG:-}" = yes ]; then
+if [ "${MUSTER_TEST_WIDE:-}" = yes ]; then
     finish_within "the ranks have ended: muster returns" 66
     is "exit status 74" "$rc" 74
 else

@@ -37,7 +37,8 @@ SCRATCH = tempfile.mkdtemp(prefix='muster-agent-test.')
 os.chmod(SCRATCH, 0o755)
 atexit.register(shutil.rmtree, SCRATCH, ignore_errors=True)
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-DEADLINE_S = 30
+# Only what never comes is waited for this long: no claim is made about how fast this machine is.
+DEADLINE_S = 120
 PYTHON = '/usr/bin/python3' if os.access('/usr/bin/python3', os.X_OK) else sys.executable
 
 
@@ -184,18 +185,11 @@ class Agent:
             self.frames.append(frame)
         return frame
 
-    def take_in_time(self, began, timeout):
-        """The next frame, or None after that many seconds since BEGAN, on a quiet machine."""
-        frame = None
-        while frame is None and is_in_time(timeout, time.monotonic() - began):
-            frame = self.take(max(0.1, began + timeout - time.monotonic()))
-        return frame
-
     def wait(self, name, timeout=DEADLINE_S, rank=None):
         """Until such a frame comes; it is returned."""
-        began = time.monotonic()
+        end = time.monotonic() + timeout
         while True:
-            frame = self.take_in_time(began, timeout)
+            frame = self.take(end - time.monotonic())
             assert frame is not None, f'no {name} within {timeout} s; had {self.frames}'
             if frame.name == 'ERROR' and name not in ('ERROR', 'DONE'):
                 raise AssertionError(f'ERROR while waiting for {name}: {frame.body}')
@@ -203,9 +197,9 @@ class Agent:
                 return frame
 
     def wait_output(self, text, rank=0, stream=1):
-        began = time.monotonic()  # heartbeats come all the time
+        end = time.monotonic() + DEADLINE_S  # heartbeats come all the time
         while text not in self.out(rank, stream):
-            assert self.take_in_time(began, DEADLINE_S) is not None, \
+            assert self.take(end - time.monotonic()) is not None, \
                 f'no {text!r} in {self.out(rank, stream)!r}'
 
     def out(self, rank=0, stream=1):
@@ -264,15 +258,10 @@ def python(code):
 
 
 def wait_until(condition, what, timeout=DEADLINE_S):
-    began = time.monotonic()
+    end = time.monotonic() + timeout
     while not condition():
-        assert is_in_time(timeout, time.monotonic() - began), f'{what}: not within {timeout} s'
+        assert time.monotonic() < end, f'{what}: not within {timeout} s'
         time.sleep(0.002)  # between two looks at the state, not for it
-
-
-def is_in_time(limit_s, took_s):
-    """Limits are meant for a quiet machine, as tests/run/time.sh tells."""
-    return took_s <= limit_s or took_s <= limit_s * slowness()
 
 
 def slowness():

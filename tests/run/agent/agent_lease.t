@@ -19,7 +19,7 @@ def test_link_loss_ends_the_ranks():
     agent.run([PYTHON, '-c', IGNORE_TERM, tag], grace_s=0.5)
     agent.wait_output(b'set')
     agent.sock.close()
-    wait_until(lambda: tagged(tag) == [], 'rank dead', 5)
+    wait_until(lambda: tagged(tag) == [], 'rank dead')
     assert agent.process.wait(DEADLINE_S) == 1
 
 
@@ -35,7 +35,7 @@ def test_lease_runs_out():
               heartbeat_s=0.2, lease_s=3)
     agent.wait_output(b'up')
     agent.wait('PING')
-    wait_until(lambda: tagged(tag) == [], 'rank dead', 8)  # from here on we are silent
+    wait_until(lambda: tagged(tag) == [], 'rank dead')  # from here on we are silent
     assert since(agent) >= 2.25, since(agent)  # TERM comes a quarter before its end
     assert agent.process.wait(DEADLINE_S) == 69
 

@@ -8,7 +8,7 @@ import sys
 import time
 
 sys.dont_write_bytecode = True  # nothing into the source tree
-from agent_driver import Agent, IGNORE_TERM, is_in_time, main, python, state_of, wait_until
+from agent_driver import Agent, DEADLINE_S, IGNORE_TERM, main, python, state_of, wait_until
 
 
 def test_stop_kills_after_grace():
@@ -20,18 +20,17 @@ def test_stop_kills_after_grace():
     agent.finish()
     assert agent.exit_of()['signal'] == signal.SIGKILL
     took_s = time.monotonic() - began
-    assert took_s > 0.6 and is_in_time(5, took_s), took_s
+    assert took_s > 0.6, took_s
 
 
 def test_second_stop_shortens_the_grace():
     agent = Agent()
     agent.run(python(IGNORE_TERM))
     agent.wait_output(b'set')
-    began = time.monotonic()
-    agent.send('STOP', {'grace_s': 60})
+    agent.send('STOP', {'grace_s': 10 * DEADLINE_S})
     agent.send('STOP', {'grace_s': 0})
     agent.finish()
-    assert agent.exit_of()['signal'] == signal.SIGKILL and is_in_time(10, time.monotonic() - began)
+    assert agent.exit_of()['signal'] == signal.SIGKILL
 
 
 def test_stopped_rank_sees_term():

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The example of a training that survives: stock PyTorch on three nodes. It saves on notice, a rank
 # is killed, later two nodes, and the loss goes on behind the step that was saved, as if nothing had
-# happened. With MUSTER_TEST_LONG=yes a single node is lost, too, that of rank 0, a link for a minute,
+# happened. With MUSTER_TEST_WIDE=yes a single node is lost, too, that of rank 0, a link for a minute,
 # and torchrun restarts it.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
@@ -87,7 +87,7 @@ ok "... one line says what happened and what follows" \
 ok "... with the loss of the undisturbed run at each step" same_curve
 ok "... behind a step that was saved" grep -Eq '^3 ranks begin behind step [1-9]0$' out
 ok "nothing is left" no_leftovers
-[ "${MUSTER_TEST_LONG:-}" = yes ] || finish
+[ "${MUSTER_TEST_WIDE:-}" = yes ] || finish
 
 # One node, and then the one of rank 0; each is there again when the other goes.
 node_return() {

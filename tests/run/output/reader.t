@@ -71,7 +71,7 @@ loss_is_counted() {
 piped muster $one ./says
 ok "the nodes are done, whoever reads" wait_for 20 nodes_are_done
 rests_s=1
-[ "${MUSTER_TEST_LONG:-}" != yes ] || rests_s=90
+[ "${MUSTER_TEST_WIDE:-}" != yes ] || rests_s=90
 sleep "$rests_s"
 ok "muster waits for the reader" not is_gone "$pid"
 reader_reads

@@ -6,7 +6,7 @@
 
 seed=${1:-$(od -An -N2 -tu2 /dev/urandom | tr -d ' ')}
 trials=32
-[ "${MUSTER_TEST_LONG:-}" != yes ] || trials=2000
+[ "${MUSTER_TEST_WIDE:-}" != yes ] || trials=2000
 echo "# $trials trials of seed $seed; to repeat one: $0 $seed TRIAL"
 slowness
 run_limit=600

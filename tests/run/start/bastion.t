@@ -1,12 +1,12 @@
 #!/bin/sh
 # Nodes behind one jump host, whose sshd drops connections above its MaxStartups.
-# By hand, with 128 nodes: MUSTER_TEST_LONG=yes tests/run/start/bastion.t
+# By hand, with 128 nodes: MUSTER_TEST_WIDE=yes tests/run/start/bastion.t
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
 
 use_sshd 1
 count=24
-[ -z "${MUSTER_TEST_LONG:-}" ] || count=128
+[ -z "${MUSTER_TEST_WIDE:-}" ] || count=128
 
 # bastion NAME ADDRESS MAXSTARTUPS: its sshd.
 bastion() {

@@ -1,12 +1,10 @@
 #!/bin/sh
 # muster-train on four nodes, on three after one was lost, and on four again when it has returned:
 # with ZeRO stage 2 the loss is that of a run that nobody disturbed, at the same global batch.
-# It takes a minute, and so runs with MUSTER_TEST_LONG=yes alone.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
 
 need trainer
-[ "${MUSTER_TEST_LONG:-}" = yes ] || skip_all "takes a minute: MUSTER_TEST_LONG=yes"
 own_namespaces
 use_netns 4
 export OMP_NUM_THREADS=1

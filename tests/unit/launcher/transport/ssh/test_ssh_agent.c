@@ -17,7 +17,6 @@
 
 #include <cmocka.h>
 
-#include "clock.h"
 #include "transport/ssh/ssh_agent.h"
 #include "xalloc.h"
 
@@ -67,7 +66,6 @@ static void test_answers(void **state)
         { "\0\0\0\5\14\377\377\377\377", 9, 0x7fffffff, NULL },
     };
     struct error err;
-    int64_t      began;
     size_t       i;
     int          status;
     pid_t        pid;
@@ -77,12 +75,10 @@ static void test_answers(void **state)
     for (i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         path = xasprintf("%s/%zu", folder, i); /* the last one is remembered */
         pid = serve(path, cases[i].answer, cases[i].size);
-        began = clock_now_ns();
         err = (struct error){ "" };
         assert_int_equal(ssh_agent_count(path, &err), cases[i].count);
         if (cases[i].why != NULL)
             assert_string_equal(err.text, cases[i].why);
-        assert_true(clock_now_ns() - began < 2 * NS_PER_S); /* no timeout */
         assert_int_equal(waitpid(pid, &status, 0), pid);
         assert_int_equal(status, 0);
         unlink(path);
