@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 top=$PWD
 began_s=$(date +%s)
 notes=$(mktemp -d)
-archive=$notes/archive # a source tree without git
+archive=$top/build-archive # a source tree without git; other users can read it
 trap 'rm -rf "$notes"' EXIT
 export DEBIAN_FRONTEND=noninteractive
 # What was installed for the tests has to be tested: a skip for its absence is a failure.
@@ -20,12 +20,12 @@ echo enable_werror=yes >"$CONFIG_SITE"
 
 # step NAME COMMAND...: with its time; a step that fails fails the whole, at the end.
 step() {
-    name=$1
+    name=$1 passed=passed
     shift
     echo "==== $name"
     begun=$(date +%s)
     if "$@"; then
-        echo "==== $name: passed, $(($(date +%s) - begun)) s"
+        echo "==== $name: $passed, $(($(date +%s) - begun)) s"
     else
         echo "==== $name: FAILED, $(($(date +%s) - begun)) s"
         echo "[$name]" >>"$notes/failed"
@@ -43,8 +43,8 @@ make_check() {
     checked_build=$1
     shift
     "$@" || {
-        echo "some have failed: once more at the end"
         echo "$checked_build" >>"$notes/again"
+        passed="some tests failed, and are run once more at the end"
     }
 }
 

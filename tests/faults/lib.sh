@@ -223,9 +223,10 @@ ended() {
 }
 
 # says PATTERN...: muster's own lines have it.
+# It may not have come yet when a rank has said that it runs.
 says() {
     for pattern in "$@"; do
-        ok "it says: $pattern" grep -Eq -e "$pattern" err
+        ok "it says: $pattern" wait_for 3 grep -Eq -e "$pattern" err
     done
 }
 

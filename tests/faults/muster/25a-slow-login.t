@@ -13,7 +13,7 @@ echo 'sleep 1.5' >"$nodes_dir/node1/home/.bashrc"
 faulty_start 4 --grace 1 ./rank
 session_kill node1
 ok "muster has found its node again within 10 s" wait_for 10 grep -q 'node1: reconnected' err
-ok "... not before the login was done" grep -Eq 'node1: reconnected after (1\.[5-9]|[2-9])' err
+ok "... not before the login was done" wait_for 20 grep -Eq 'node1: reconnected after (1\.[5-9]|[2-9])' err
 ok "every rank continues" wait_for 10 all_count_to 4 200
 : >go
 finish_run 20

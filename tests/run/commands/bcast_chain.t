@@ -126,7 +126,7 @@ others=$(echo node1 node2 node3 node4 | sed "s/$stopped//")
 ok "a node stops: the others have it" wait_for 30 arrived $others
 took_at_most "... at most 3 s later than without that" 3 $(($(now_ms) - began - quiet))
 ok "... although it has not" not arrived "$stopped"
-ok "... and it is named" grep -q "$stopped: no progress for 2 s and no answer" err
+ok "... and it is named" wait_for 20 grep -q "$stopped: no progress for 2 s and no answer" err
 kill -CONT "$(agent_of "$stopped")"
 finish_run 30
 is "... and when it continues: exit status 0" "$rc" 0

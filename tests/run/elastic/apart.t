@@ -48,7 +48,7 @@ ok "two nodes" wait_for 60 runs 0 'node1 node2'
 ok "and two spares" wait_for 60 spares_wait 2
 muster drain --within 0 job node2 >told
 ok "the first spare does not reach node 0: the other one takes the place" wait_for 90 runs 2 'node1 node4'
-ok "... which is said" grep -q 'generation 2: node node3 lost (no address of node1 is reached by all other nodes: ' err
+ok "... which is said" wait_for 20 grep -q 'generation 2: node node3 lost (no address of node1 is reached by all other nodes: ' err
 end_well
 
 apart 3 2
@@ -57,7 +57,7 @@ ok "three nodes" wait_for 60 runs 0 'node1 node2 node5'
 ok "and two spares" wait_for 60 spares_wait 2
 muster drain --within 0 job node5 >told
 ok "nobody reaches the new node 0: it is replaced" wait_for 90 runs 2 'node1 node2 node4'
-ok "... in its place" grep -q 'generation 2: node node3 lost .*; node4 takes its place' err
+ok "... in its place" wait_for 20 grep -q 'generation 2: node node3 lost .*; node4 takes its place' err
 end_well
 
 job node1,node3 --max-restarts 1

@@ -38,8 +38,8 @@ is "three do not keep it: refused" "$(muster scale batch --nodes 3 2>&1 | sed 's
     "3 nodes with 3 ranks: the batch size of its ds_config does not allow that; allowed: 1, 2, 4"
 muster drain --within 0 batch node4 >told
 ok "without one of them two go on, with twice the steps" wait_for 30 runs 1 2 4
-ok "... which is said" grep -q 'generation 1: node node4 leaves .*; 2 ranks on 2 nodes; accumulation steps: 4' err
-ok "... and why no more" grep -q 'more nodes are here, but would not keep the global batch 16' err
+ok "... which is said" wait_for 20 grep -q 'generation 1: node node4 leaves .*; 2 ranks on 2 nodes; accumulation steps: 4' err
+ok "... and why no more" wait_for 20 grep -q 'more nodes are here, but would not keep the global batch 16' err
 muster drain --within 0 batch node1 >told
 ok "another one is gone: the third takes part" wait_for 30 runs 2 2 4
 touch go

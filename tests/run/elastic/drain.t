@@ -64,7 +64,7 @@ ok "two nodes run, one waits" wait_for 20 says 'node3: checked; it waits for a p
 ok "... they run" wait_for 20 runs 0 node1 node2
 is "muster drain" "$(muster drain --within 0 spare node1 2>&1)" "1 node to go within 0 s"
 ok "a node is drained: the spare takes its place" wait_for 20 runs 1 node3 node2
-ok "... one line says so" says \
+ok "... one line says so" wait_for 20 says \
     'generation 1: node node1 leaves \(muster drain\); node3 takes the place of node1; 2 ranks'
 touch go-spare-1
 finish_run 20
@@ -90,10 +90,10 @@ hosts node1 node3
 ok "... and is taken from the list" wait_for 20 says 'hosts: node2 is gone'
 hosts node1 node2 node3
 ok "offered again, it is back, and the world grows" wait_for 20 runs 2 node1 node3 node2
-ok "... which is said" says 'generation 2: nodes have come: the world grows; 3 ranks on 3 nodes'
+ok "... which is said" wait_for 20 says 'generation 2: nodes have come: the world grows; 3 ranks on 3 nodes'
 hosts node2 node3
 ok "a host is taken from the list: its node leaves" wait_for 20 runs 3 node3 node2
-ok "... which is said" says 'generation 3: node node1 leaves \(its host is no longer on the list\); 2 '
+ok "... which is said" wait_for 20 says 'generation 3: node node1 leaves \(its host is no longer on the list\); 2 '
 is "what was drained before is not told again" "$(grep -c 'an old notice' out) \
 $(grep -c 'generation [123] .*told' out)" "0 0"
 touch go-shrink-3
@@ -107,7 +107,7 @@ muster drain --within 0 park node2 >told 2>&1
 ok "... waits when one is drained" wait_for 20 says 'node2 leaves .*; waiting for a node, for 4 s'
 finish_run 30
 is "... not for long: 75" "$rc" 75
-ok "... with the line that goes on" says 'no node took the place within 4 s .*; muster resume 2'
+ok "... with the line that goes on" wait_for 20 says 'no node took the place within 4 s .*; muster resume 2'
 start muster resume park
 ok "muster resume: all nodes are there again" wait_for 20 runs 2 node1 node2
 muster drain --within 0 park node1 >told 2>&1
@@ -116,7 +116,7 @@ hosts node2
 ok "... its host goes" wait_for 20 says 'hosts: node1 is gone'
 hosts node2 node1
 ok "... and returns: so do the ranks" wait_for 20 runs 3 node1 node2
-ok "... which is said" says 'generation 3: its nodes are there again; 2 ranks on 2 nodes'
+ok "... which is said" wait_for 20 says 'generation 3: its nodes are there again; 2 ranks on 2 nodes'
 touch go-park-3
 finish_run 20
 is "... and the run ends well" "$rc" 0

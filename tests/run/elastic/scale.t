@@ -50,8 +50,8 @@ is "it keeps its size" "$(scale job --nodes 2)" "0 it has 2 nodes, and keeps tha
 is "three nodes" "$(scale job --nodes 3)" "0 from 2 to 3 nodes, after a checkpoint within 300 s"
 ok "the run grows" wait_for 30 runs 1 3
 is "... the ranks were told" "$(cat told-0)" "muster muster scale: 3 nodes"
-ok "... it waited for their checkpoint" grep -Eq 'checkpoint written after .* of 300 s' err
-ok "... one line says so" grep -q 'generation 1: muster scale: 3 nodes; 3 ranks on 3 nodes' err
+ok "... it waited for their checkpoint" wait_for 20 grep -Eq 'checkpoint written after .* of 300 s' err
+ok "... one line says so" wait_for 20 grep -q 'generation 1: muster scale: 3 nodes; 3 ranks on 3 nodes' err
 is "one node" "$(scale --within 200 job --nodes 1)" \
     "0 from 3 to 1 nodes, after a checkpoint within 200 s"
 ok "the run shrinks" wait_for 30 runs 2 1
@@ -71,8 +71,8 @@ printf 'node1 slots=1\nnode2 slots=1\n' >hosts.new
 mv hosts.new hosts
 ok "a host comes: the run grows" wait_for 30 runs 1 2
 is "... the ranks were told before" "$(cat told-0)" "muster nodes have come: the world grows"
-ok "... and had --grace" grep -q 'the next generation starts after a checkpoint, in 2 s' err
-ok "... of which nobody knows what came" grep -q 'nobody knows whether a checkpoint was made' err
+ok "... and had --grace" wait_for 20 grep -q 'the next generation starts after a checkpoint, in 2 s' err
+ok "... of which nobody knows what came" wait_for 20 grep -q 'nobody knows whether a checkpoint was made' err
 touch go
 finish_run 30
 is "it ends well" "$rc" 0

@@ -68,7 +68,7 @@ began --name ends --env CODE=3
 muster drain --within 100 ends node2 >drained 2>&1
 ends_well
 # Whether it is heard first that a rank has ended, or that rank 0 has saved.
-ok "... at no cost of restarts, which is said" says \
+ok "... at no cost of restarts, which is said" wait_for 20 says \
     'generation 1: (rank . on node.: exit 3, after the notice|node node2 leaves \(muster drain\)); node3 takes the place of node2'
 is "... and what was saved at last is seen" \
     "$(grep -c 'checkpoint written after .* save (step-of-0)' err) $(grep -c 'NO CHECKPOINT' err)" "1 0"

@@ -59,7 +59,7 @@ ok "a spare that is cut off is lost" wait_for 60 grep -q 'node6: spare lost: ' e
 kill_node 2
 ok "a node is lost: a spare takes its place" wait_for 60 runs 1 2
 is "... with its rank" "$(generation_says 1)" "0:node1:0 1:node3:1 "
-ok "... one line says so" grep -q \
+ok "... one line says so" wait_for 20 grep -q \
     'generation 1: node node2 lost (silent .* s); node3 takes its place; 2 ranks on 2 nodes' err
 kill_node 1
 kill_node 3

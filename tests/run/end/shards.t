@@ -106,7 +106,7 @@ read -r never <wait
 END
 start muster --name early --shards-resume half -H node1:1 ./late "$read_shards"
 ok "a run that continues with shards starts" wait_for 20 test -e started
-ok "... and says that another one did so before" grep -Eq \
+ok "... and says that another one did so before" wait_for 20 grep -Eq \
     'warning: shards: run ([-0-9a-z]+) has gone on .*; --shards-resume=\1 reads what it has left' err
 kill -KILL "$pid"
 ok "muster is killed" wait_for 20 nothing_left

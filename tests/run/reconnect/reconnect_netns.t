@@ -50,7 +50,7 @@ passes 9
 ip link set port2 up
 ok "9 s of 15 without a link: it is heard again" still_heard
 ok "... before the lease had run out" test $(($(now_ms) - since)) -lt 14500
-ok "... and was suspect meanwhile" grep -q 'node2: suspect: nothing heard' err
+ok "... and was suspect meanwhile" wait_for 20 grep -q 'node2: suspect: nothing heard' err
 ends_well "... and the run"
 
 begin --reconnect 20 --dead-after 30

@@ -52,7 +52,7 @@ is "... but told once" "$(grep -c 'exit 9' err)" 1
 kill -HUP "$pid"
 discovered 'echo node1:1; echo node2:1; echo node3:1'
 ok "a new host is told, after HUP as well" wait_for 20 grep -q '^muster: ./find: node3 is new' err
-ok "... and that it can be read" grep -q '^muster: ./find: can be read again' err
+ok "... and that it can be read" wait_for 20 grep -q '^muster: ./find: can be read again' err
 touch over
 finish_run 20
 is "the run ends well" "$rc" 0
