@@ -76,19 +76,19 @@ umount state
 truncate -s 8M disk
 if command -v fsfreeze >/dev/null && mkfs.ext4 -q disk 2>/dev/null &&
     mount -o loop disk state 2>/dev/null; then
-    (sleep 60; fsfreeze -u state) 2>/dev/null & # whatever happens below, it may not stay so
+    (sleep 200; fsfreeze -u state) 2>/dev/null & # whatever happens below, it may not stay so
     test_pids="$test_pids $!"
     rank_does <<'END'
 until [ -e thawed ]; do echo "$(date +%s)"; sleep 0.1; done
 END
-    faulty_start 2 --heartbeat 0.2 --dead-after 2 -H node1:1,node2:1 ./rank
+    faulty_start 2 --heartbeat 0.2 --dead-after "$(stretched 2)" -H node1:1,node2:1 ./rank
     ok "status.json is written" wait_for 10 sh -c 'test -e state/muster/runs/*/status.json'
     fsfreeze -f state
     kill -TSTP "$pid"
     ok "muster has something to say" wait_for 5 grep -q 'Ctrl-Z ignored' err
-    time_passes 5
+    time_passes "$(stretched 5)"
     lines_before=$(wc -l <out)
-    ok "5 s with a home that hangs: the ranks continue" \
+    ok "longer than a lease with a home that hangs: the ranks continue" \
         wait_for 5 sh -c "test \$(wc -l <out) -gt $lines_before"
     fsfreeze -u state
     : >thawed

@@ -13,7 +13,7 @@ seen = f"seen-{os.environ['MUSTER_GENERATION']}-{rank}"
 if rank == 3:
     os.execvp("sh", ["sh", "-c", f"trap 'echo TERM >{seen}' TERM; touch up-3; sleep 1000 & wait; wait"])
 def wait_for_others():
-    end = time.monotonic() + 10
+    end = time.monotonic() + 100
     while time.monotonic() < end and not all(
             os.path.exists(seen[:-1] + other) for other in "12"):
         time.sleep(0.02)

@@ -29,7 +29,7 @@ ok "... with both reasons" grep -q \
     "node1 *running *muster-agent ended .*; reconnecting: the run's agent is no longer there" err
 ok "... nothing is left" wait_for 5 nothing_left
 
-start muster exec --dead-after 2 --heartbeat 0.5 --reconnect 1 --grace 1 -H node2 -- sh -c \
+start muster exec --dead-after "$(stretched 2)" --heartbeat 0.5 --reconnect 1 --grace 1 -H node2 -- sh -c \
     'echo ready; exec sleep 100'
 wait_for 20 lines out 1
 session=$(session_of node2)

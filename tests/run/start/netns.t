@@ -70,7 +70,7 @@ ok "... that names the port and its holder" grep -q "29500.*$holder" err
 kill "$holder"
 
 # Cut the link: the launcher notices, and so does the node.
-start muster --heartbeat 0.5 --dead-after 3 --grace 1 sh -c 'echo ready; exec sleep 100'
+start muster --heartbeat 0.5 --dead-after "$(stretched 3)" --grace 1 sh -c 'echo ready; exec sleep 100'
 wait_for 20 lines out 4
 ip -n node2 link set ib7 down
 finish_run 30
@@ -79,7 +79,7 @@ ok "... is named" grep -q node2 err
 ok "... and ends its ranks by itself" wait_for 30 nothing_left
 
 ip link set port2 down
-run muster --connect-timeout 2 true
+run muster --connect-timeout "$(stretched 2)" true
 is "an unreachable node: 68" "$rc" 68
 ok "... is named, with the stage" grep -q 'node2.*connect' err
 ok "... and no rank started anywhere" nothing_left
