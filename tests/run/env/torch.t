@@ -6,7 +6,8 @@
 need torch
 examples=$top_srcdir/contrib/examples
 # Debian 13 builds PyTorch without libuv, but leaves its use the default.
-common="--env OMP_NUM_THREADS=1 --env USE_LIBUV=0"
+# And PyTorch's loader processes leave a folder each where they make their sockets.
+common="--env OMP_NUM_THREADS=1 --env USE_LIBUV=0 --env TMPDIR=$PWD"
 four="-H node1:2,node2:2 $common"
 two="-H node1,node2 $common"
 export PYTHONDONTWRITEBYTECODE=1
