@@ -93,10 +93,10 @@ rank_does() {
     chmod +x rank
 }
 
-# ranks_sleep: every rank sleeps for longer than any row takes.
+# ranks_sleep: every rank sleeps for longer than a row may take: somebody has to end it.
 ranks_sleep() {
     rank_does <<'END'
-exec sleep 100
+exec sleep 1000
 END
 }
 

@@ -162,7 +162,7 @@ explain() {
 
 # run COMMAND...: wait for it; its output is in out and err, its exit status in rc.
 # (also in status). It has ten times $run_limit seconds, else rc is 124 or 137; not so many that the
-# script would be ended first (tests/suite/one).
+# script would be ended first (tests/suite/one). A rank that muster has to end sleeps for 1000 s.
 run() {
     rc=0
     run_s=$((${run_limit:-60} * 10))

@@ -51,7 +51,7 @@ if [ -n "$world" ] && need_sshd >/dev/null; then
     done
     MUSTER_AGENT=$test_agent
     export MUSTER_AGENT
-    start muster -H node2:1 sleep 100
+    start muster -H node2:1 sleep 1000
     other=$pid
     ok "another run" wait_for 20 sleeps
     sleep=$(pgrep -x sleep)
@@ -86,7 +86,7 @@ fi
 
 # Ranks that have started nothing.
 rank_does <<'END'
-exec sleep 60
+exec sleep 1000
 END
 control 4 -H node1:2,node2:2 ./rank
 all_escaped() {

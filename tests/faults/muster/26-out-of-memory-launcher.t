@@ -80,11 +80,11 @@ print(signal.Signals(os.WTERMSIG(status := os.waitpid(pid, 0)[1])).name,
 END
 rm -f began
 ran_reset
-run ./crash muster --grace 0.5 -H node1:1,node2:1 sh -c ': >began; exec sleep 60'
+run ./crash muster --grace 0.5 -H node1:1,node2:1 sh -c ': >began; exec sleep 1000'
 is "a crash leaves no core file" "$(cat out)" "SIGSEGV no core"
 ok "... and nothing else" clean_within 5
 rm -f began
-run ./crash sh -c ': >began; sleep 60'
+run ./crash sh -c ': >began; sleep 1000'
 case $(cat /proc/sys/kernel/core_pattern) in
 '|'*) skip "... which would be written" "core_pattern is a pipe here" ;;
 *) is "... which would be written" "$(cat out)" "SIGSEGV core" ;;

@@ -5,7 +5,7 @@
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/faults/lib.sh"
 
 rank_does <<'END'
-exec sleep 60
+exec sleep 1000
 END
 control 4 -H node1:2,node2:2 ./rank
 for signal in TERM HUP; do

@@ -6,7 +6,7 @@
 four="-H node1:2,node2:2"
 rank_does <<'END'
 [ "$RANK" != 2 ] || exit 7
-exec sleep 60
+exec sleep 1000
 END
 # shellcheck disable=SC2086
 {

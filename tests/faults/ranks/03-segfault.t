@@ -7,7 +7,7 @@
 four="-H node1:2,node2:2"
 rank_does <<'END'
 [ "$RANK" != 1 ] || { ulimit -c "$CORE"; cd "$CORES" && kill -SEGV $$; }
-exec sleep 60
+exec sleep 1000
 END
 mkdir cores
 # dumps_core LIMIT: whether this machine keeps a core of any process with that limit. A program

@@ -9,7 +9,7 @@ can_freeze
 rank_does <<'END'
 [ "$RANK" != 1 ] || while [ ! -e freeze ]; do sleep 0.2; done
 [ "$RANK" != 1 ] || exec dd if=/dev/zero of=frozen/x bs=4k count=1
-exec sleep 60
+exec sleep 1000
 END
 rm -f freeze
 control 2 -H node1:1,node2:1 ./rank

@@ -77,14 +77,14 @@ fi
 case $RANK,$HOW in
 0,bind) exec ./bind ;;
 0,other) exit 9 ;;
-0,*) exec sleep 60 ;;
+0,*) exec sleep 1000 ;;
 1,well) exit 0 ;;
 3,stranger) exit 4 ;;
 3,well) # muster has been told of rank 1's end
     until grep -q 'node1: -> EXIT' err; do sleep 0.02; done
     exit 4 ;;
 esac
-[ "$generation" = "$THEFTS" ] || exec sleep 60
+[ "$generation" = "$THEFTS" ] || exec sleep 1000
 END
 # steal THEFTS HOW ARGUMENTS...: a thief takes MASTER_PORT in so many generations.
 steal() {

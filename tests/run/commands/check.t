@@ -109,7 +109,7 @@ prepared "GLOO_SOCKET_IFNAME=nope0; export GLOO_SOCKET_IFNAME" --backend gloo
 is "an interface that is not there: 3" "$rc" 3
 ok "... is named" grep -q 'GLOO_SOCKET_IFNAME=nope0: no such interface' out
 # shellcheck disable=SC2016
-prepared '[ "$RANK" != 3 ] || exec sleep 100' -T 1
+prepared '[ "$RANK" != 3 ] || exec sleep 1000' -T 1
 is "a rank that never comes: 4" "$rc" 4
 ok "... is said" grep -q 'not all 4 ranks arrived within 1 s' out
 ok "... and which" grep -q 'within 1 s: rank 3 of this node did not' err

@@ -52,10 +52,10 @@ run muster exec $three
 is "no command: usage" "$rc" 2
 ok "nothing is left" no_leftovers
 }
-run muster exec --timeout 0.5 -H node1 -- sleep 100
+run muster exec --timeout 0.5 -H node1 -- sleep 1000
 is "--timeout ends it" "$rc" 124
 ok "... and leaves nothing" no_leftovers
-start muster exec -H node1 -- sh -c 'echo ready; exec sleep 100'
+start muster exec -H node1 -- sh -c 'echo ready; exec sleep 1000'
 wait_for 10 lines out 1
 kill -INT "$pid"
 finish_run 20

@@ -21,7 +21,7 @@ all_ready() {
 
 # shellcheck disable=SC2086
 {
-run muster --timeout 1 --grace 1 $four sleep 60
+run muster --timeout 1 --grace 1 $four sleep 1000
 is "--timeout: 124" "$rc" 124
 ok "... nothing is left" no_leftovers
 

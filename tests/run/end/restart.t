@@ -102,7 +102,7 @@ is "all ranks fail alike, one after the other: not twice at once" \
 ok "... and it says why" grep -q 'no restart: exit code 3 of all ranks within 10 s of the start' err
 
 run muster --max-restarts 3 --restart-delay 0 --grace 1 $four sh -c \
-    '[ "$MUSTER_GENERATION" != 3 ] || exit 0; [ "$RANK" != 1 ] || exit 3; exec sleep 100'
+    '[ "$MUSTER_GENERATION" != 3 ] || exit 0; [ "$RANK" != 1 ] || exit 3; exec sleep 1000'
 is "one rank alone may fail again and again" "$rc $(grep -c 'start again' err)" "0 3"
 is "... and at last its node is named" \
     "$(sed -n 's/^muster: warning: \(node[0-9]: .* likely cause\)$/\1/p' err)" \

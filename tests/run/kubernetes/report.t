@@ -25,7 +25,7 @@ r = json.load(open("report"))
 sys.exit(not (eval(sys.argv[1])))' "$1"
 }
 
-init muster --transport=exec -H node1:2,node2:2 --no_local_rank --no_python sh -c '[ "$RANK" != 3 ] || exit 7; sleep 60'
+init muster --transport=exec -H node1:2,node2:2 --no_local_rank --no_python sh -c '[ "$RANK" != 3 ] || exit 7; sleep 1000'
 is "the exit status is muster's" "$rc" 7
 ok "the report has it" says 'r["exit_status"] == 7 and r["generation"] == 0'
 ok "and who was first" says 'r["first_failure"]["rank"] == 3 and r["first_failure"]["node"] == "node2"'

@@ -7,7 +7,7 @@
 
 use_sshd 2
 
-start muster --reconnect 0 --grace 1 sh -c 'echo ready; exec sleep 100'
+start muster --reconnect 0 --grace 1 sh -c 'echo ready; exec sleep 1000'
 wait_for 20 lines out 4
 break_connection node1
 finish_run 20
@@ -17,7 +17,7 @@ wait_for 20 nothing_left
 
 # shellcheck disable=SC2086
 start muster exec --dead-after 30 --reconnect 20 --grace 1 -H node1 -- sh -c \
-    'echo ready; exec sleep 100'
+    'echo ready; exec sleep 1000'
 wait_for 20 lines out 1
 agent=$(agents)
 break_connection node1
@@ -30,7 +30,7 @@ ok "... with both reasons" grep -q \
 ok "... nothing is left" wait_for 5 nothing_left
 
 start muster exec --dead-after "$(stretched 2)" --heartbeat 0.5 --reconnect 1 --grace 1 -H node2 -- sh -c \
-    'echo ready; exec sleep 100'
+    'echo ready; exec sleep 1000'
 wait_for 20 lines out 1
 session=$(session_of node2)
 kill -KILL "$(cat "$nodes_dir/node2/pid")"
@@ -42,7 +42,7 @@ ok "... with both reasons" grep -q \
 ok "... and ends its ranks by itself" wait_for 10 nothing_left
 
 # ---- the launcher does not come back ----
-start muster --reconnect 1 --grace 1 -H node1:2 sh -c 'trap "" TERM; echo ready; while :; do sleep 60; done'
+start muster --reconnect 1 --dead-after 1000 --grace 1 -H node1:2 sh -c 'trap "" TERM; echo ready; while :; do sleep 60; done'
 wait_for 20 lines out 2
 since=$(now_ms)
 kill -KILL "$pid"

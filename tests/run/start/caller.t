@@ -35,7 +35,7 @@ ok "... and nothing is left" no_leftovers
 for pair in INT:130 TERM:143; do
     signal=${pair%:*}
     start env --block-signal --ignore-signal="$signal" muster -H node1:2 \
-        sh -c 'echo on; exec sleep 100'
+        sh -c 'echo on; exec sleep 1000'
     wait_for 20 lines out 2
     kill -"$signal" "$pid"
     finish_run 20

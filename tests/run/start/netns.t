@@ -70,7 +70,7 @@ ok "... that names the port and its holder" grep -q "29500.*$holder" err
 kill "$holder"
 
 # Cut the link: the launcher notices, and so does the node.
-start muster --heartbeat 0.5 --dead-after "$(stretched 3)" --grace 1 sh -c 'echo ready; exec sleep 100'
+start muster --heartbeat 0.5 --dead-after "$(stretched 3)" --grace 1 sh -c 'echo ready; exec sleep 1000'
 wait_for 20 lines out 4
 ip -n node2 link set ib7 down
 finish_run 30

@@ -24,7 +24,7 @@ is "four ranks on two nodes" "$(sort out | tr '\n' '|')" \
 is "... exit status 0" "$rc" 0
 ok "... nothing is left on the nodes" no_leftovers
 is "... nor any ssh here" "$(clients)" ""
-run muster sh -c 'test $RANK != 1 || exit 6; sleep 60'
+run muster sh -c 'test $RANK != 1 || exit 6; sleep 1000'
 is "a failing rank's code" "$rc" 6
 ok "... nothing is left on the nodes" no_leftovers
 is "argv passes no shell" "$(run muster exec -H node1 --label none -- printf '%s|' 'a  b' '$HOME' "it's" ''
@@ -32,7 +32,7 @@ is "argv passes no shell" "$(run muster exec -H node1 --label none -- printf '%s
 run muster exec --label none -H node1 -- seq 200000
 is "output is whole" "$(md5sum <out)" "$(seq 200000 | md5sum)"
 
-start muster --grace 1 sh -c 'echo ready; exec sleep 100'
+start muster --grace 1 sh -c 'echo ready; exec sleep 1000'
 wait_for 30 lines out 4
 kill -KILL "$pid"
 ok "kill -9 of muster: everything ends on the nodes" wait_for 40 nothing_left

@@ -14,7 +14,7 @@ listening() {
     comm -12 held open
 }
 
-start muster -H node1:1,node2:1 sh -c 'echo ready; exec sleep 100'
+start muster -H node1:1,node2:1 sh -c 'echo ready; exec sleep 1000'
 ok "the ranks run" wait_for 20 lines out 2
 is "no process of the run listens" "$(listening)" ""
 ok "the oracle sees sockets at all" test -s held
@@ -35,7 +35,7 @@ run muster --label none -H node1:1,node2:1 bind.py
 is "rank 0 can bind MASTER_PORT" "$(cat out)" "bound"
 
 # Rank 0 takes its time to bind it; meanwhile another run must not choose the same.
-start muster --label none -H node1:1,node2:1 sh -c 'echo $MASTER_PORT; exec sleep 100'
+start muster --label none -H node1:1,node2:1 sh -c 'echo $MASTER_PORT; exec sleep 1000'
 first=$pid
 ok "a run that has not bound its port yet" wait_for 20 lines out 2
 mv out first.out

@@ -32,12 +32,12 @@ echo damaged >"$agent"
 run muster exec -S -- true
 is "a damaged agent is replaced" "$rc" 0
 is "... by the right one" "$(sha256sum <"$agent" | cut -d' ' -f1)" "$sum"
-run muster sh -c 'test $RANK != 1 || exit 6; sleep 60'
+run muster sh -c 'test $RANK != 1 || exit 6; sleep 1000'
 is "a failing rank's code" "$rc" 6
 ok "... nothing is left on the nodes" no_leftovers
 is "argv passes no shell" "$(run muster exec -H node1 --label none -- printf '%s|' 'a  b' '$HOME' "it's" ''
     cat out)" "a  b|\$HOME|it's||"
-start muster --grace 1 sh -c 'echo ready; exec sleep 100'
+start muster --grace 1 sh -c 'echo ready; exec sleep 1000'
 wait_for 30 lines out 4
 kill -KILL "$pid"
 ok "kill -9 of muster: everything ends on the nodes" wait_for 40 nothing_left
