@@ -97,7 +97,7 @@ machinery_dies() {
     layers_missing "$1" && return 1
     layers "$1"
     rm -f escaped-*
-    faulty_start 4 --grace 2 -H node1:2,node2:2 ./rank
+    faulty_start 4 --grace 2 --dead-after 1000 -H node1:2,node2:2 ./rank # no lease ends them
     ok "$1: every rank has a daemon" wait_for 10 all_escaped
     agent=$(agent_of 0)
     spared="$pid $(below "$(agent_of 1)" | tr '\n' ' ')"
