@@ -295,7 +295,9 @@ kill -KILL "$(trainers | tail -n 1)"
 ok "a rank is killed: it continues by itself" wait_for 30 has_step 55 1
 kill -KILL "$(trainers | tail -n 1)"
 finish_run 15
-is "a killed rank ends the run within seconds: 137" "$rc" 137
+# On a busy machine the other rank may be seen to end first: it says whom it has lost.
+[ "$rc" != 1 ] || ! grep -q '^muster-train: rank [01] on .*: lost rank [01] on .*its process has ended' err || rc=137
+is "a killed rank ends the run: 137, or what the other one ends with" "$rc" 137
 is "... the restart took the latest" "$(grep -c '^continuing from .*/signals/gone/global_step[0-9]*0,' out)" 1
 curve | sort -n | uniq | awk '$1 <= 50' >curve.restarted
 ok "... the curve goes on as if never stopped" alike curve.1.0 curve.restarted 50
