@@ -11,13 +11,15 @@ exec sleep 600
 END
 control 1 -H node1:1 ./rank
 
+# The rank, not one of the run before that is still on its way out.
 sleeps() {
-    pgrep -x sleep >/dev/null
+    pgrep -x sleep | grep -qvxF "${slept:-none}"
 }
 
 # hidden_start LAYERS: with mounts of its own, so that we keep our /proc.
 hidden_start() {
     layers "$1"
+    slept=$(pgrep -x sleep)
     ran_reset
     # The leak check of a sanitizer looks at /proc, too.
     start env ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" unshare --mount muster --env FAULT=yes --grace 1 -H node1:1 ./rank
