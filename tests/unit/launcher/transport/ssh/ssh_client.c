@@ -16,7 +16,7 @@
 #include "ssh_client.h"
 #include "xalloc.h"
 
-#define PATIENCE_S 30 /* nothing here takes longer on a busy machine */
+#define PATIENCE_S 150 /* only what never comes is waited for this long */
 
 struct sshd      server;
 bool             has_server;
@@ -132,7 +132,7 @@ struct conn_target node_target(void)
     static char config[128];
 
     snprintf(config, sizeof config, "%s/ssh_config", server.dir);
-    return (struct conn_target){ .host = "node", .ssh_config = config, .connect_timeout_s = 20 };
+    return (struct conn_target){ .host = "node", .ssh_config = config, .connect_timeout_s = 100 };
 }
 
 void client_start(struct client *c, const struct conn_target *target)

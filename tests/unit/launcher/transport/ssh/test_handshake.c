@@ -30,7 +30,7 @@ static void test_not_reached(void **state)
     } rows[] = {
         { { .host = "127.0.0.9", .port = 1, .connect_timeout_s = 5, .ssh_config = "/dev/null" },
           { "connect", EXIT_UNREACHABLE, "127.0.0.9 port 1: Connection refused", NULL } },
-        { { .host = "no_such-name.invalid", .connect_timeout_s = 20, .ssh_config = "/dev/null" },
+        { { .host = "no_such-name.invalid", .connect_timeout_s = 100, .ssh_config = "/dev/null" },
           { "resolve", EXIT_UNREACHABLE, "name not known: no_such-name.invalid", NULL } },
         { { .host = "node", .ssh_config = "/no/such/file" },
           { "config", EXIT_DATA, "/no/such/file", NULL } },
@@ -59,7 +59,7 @@ static void test_every_address(void **state)
 /* The look-up goes on in its thread when its connection has gone. */
 static void test_free_while_resolving(void **state)
 {
-    struct conn_target target = { .host = "localhost", .connect_timeout_s = 20,
+    struct conn_target target = { .host = "localhost", .connect_timeout_s = 100,
                                   .ssh_config = "/dev/null" };
     struct client      c;
     int                i;
