@@ -1,4 +1,4 @@
-# muster.py - what ranks of a muster run may ask muster for
+# muster.py - what the ranks of a run can request from muster
 #
 # Shards: each record of a dataset is read once, whatever happens to the ranks.
 #
@@ -6,9 +6,10 @@
 #     for record in shards.records():
 #         train(data[record])
 #
-# Each rank gets one shard after the other, records [start, end) of the dataset. If a rank is killed,
-# or says nothing of a shard for `lease` seconds, another rank gets it. Needs the standard library
-# alone, and torch only for ShardDataset. muster(1) has more under "Data that is read once".
+# Each rank gets one shard after the other: records [start, end) of the dataset. If a rank is
+# killed, or does not renew the lease of a shard for `lease` seconds, another rank gets the shard.
+# Needs only the standard library, and torch for ShardDataset. See "Data that is read once" in
+# muster(1).
 # SPDX-License-Identifier: Apache-2.0
 import errno
 import fcntl
@@ -19,7 +20,7 @@ import stat
 import threading
 import time
 
-ANSWER_S = 300.0  # for one answer: muster may have to connect to this node again
+ANSWER_S = 300.0  # for one answer: muster may have to reconnect to this node
 LINE_MAX = 4096
 
 
@@ -47,10 +48,10 @@ class Shard:
 class Shards:
     """The shards of one dataset. All ranks open it with the same values.
 
-    epochs=0 is without end. lease: seconds without a word after which another rank gets a shard.
-    retries: a shard that has failed more often is dropped, and muster reports that. wait: when
-    there are no more, wait until the other ranks have done theirs, in case one comes back; not for
-    ranks that wait for each other in each step, since those would never get there."""
+    epochs=0: no end. lease: seconds without a renewal after which another rank gets a shard.
+    retries: muster drops a shard that has failed more often, and reports that. wait: when no
+    shards are left, wait until the other ranks have finished theirs, in case one comes back. Do
+    not use it if ranks wait for each other in each step, because the others would never finish."""
 
     def __init__(self, name, size, shard_size, epochs=1, shuffle=False, seed=0, lease=600,
                  retries=3, wait=False):
@@ -62,7 +63,7 @@ class Shards:
              retries=int(retries))
 
     def get(self):
-        """The next shard. None: that was all."""
+        """Return the next shard. None: there are no more."""
         while True:
             answer = _ask("get", name=self.name)
             if answer["state"] == "shard":
@@ -72,25 +73,25 @@ class Shards:
             time.sleep(int(answer["ms"]) / 1000)
 
     def done(self, shard):
-        """It was read. False: too late, another rank has it, or had it."""
+        """Report that the shard was read. False: too late, another rank has or had it."""
         return _ask("done", name=self.name, id=shard.id)["rc"] == "0"
 
     def renew(self, shard=None):
-        """Work on it goes on: its lease begins anew; None: those of all that this rank has."""
+        """Renew the lease of a shard; None: of all shards that this rank has."""
         words = {} if shard is None else {"id": shard.id}
         return _ask("renew", name=self.name, **words)["rc"] == "0"
 
     def fail(self, shard):
-        """It cannot be read here."""
+        """Report that this rank cannot read the shard."""
         return _ask("fail", name=self.name, id=shard.id)["rc"] == "0"
 
     def state(self):
-        """How many shards there are (all), are done, and so on."""
+        """Return how many shards there are (all), how many are done, and so on."""
         answer = _ask("state", name=self.name)
         return {key: int(value) for key, value in answer.items() if key not in ("cmd", "tag", "rc")}
 
     def __iter__(self):
-        """One shard after the other. Each is done when the next one is asked for."""
+        """Yield one shard after the other. A shard is done when the caller asks for the next."""
         while True:
             shard = self.get()
             if shard is None:
@@ -99,7 +100,7 @@ class Shards:
             self.done(shard)
 
     def records(self):
-        """The numbers of the records. Leases are renewed on the way."""
+        """Yield the numbers of the records, and renew the leases."""
         for shard in self:
             renewed = time.monotonic()
             for record in shard:
@@ -120,8 +121,8 @@ def _shard_dataset():
     from torch.utils.data import IterableDataset
 
     class ShardDataset(IterableDataset):
-        """read(record) for each record of the shards. Workers of a DataLoader may share it: they
-        have to be forked."""
+        """Yields read(record) for each record of the shards. Workers of a DataLoader may share it
+        if they are forked."""
 
         def __init__(self, shards, read):
             super().__init__()
@@ -134,7 +135,7 @@ def _shard_dataset():
     return ShardDataset
 
 
-# --- one line to muster, and one back, over the descriptor that MPI programs use, too ---------------
+# --- a line to muster, and a line back, over the descriptor that MPI programs also use --------------
 
 _mutex = threading.Lock()
 _numbers = itertools.count()
@@ -173,7 +174,7 @@ def _ask(command, **words):
     try:
         with _mutex:
             answer = _exchange(fd, line.encode() + b"\n", tag, until)
-    except OSError as error:  # muster has ended, or this process is about to
+    except OSError as error:  # muster has exited, or this process is exiting
         raise Error(f"muster cannot be asked (PMI_FD): {error.strerror}") from error
     if answer["rc"] == "-1":
         raise Error("shards: " + answer["msg"].replace("_", " "))
@@ -190,7 +191,7 @@ def _exchange(fd, line, tag, until):
         fcntl.lockf(fd, fcntl.LOCK_UN)
 
 
-# Workers that were forked have the same socket; a lock of a process ends with it.
+# Forked workers share the socket. The kernel releases the lock of a process that exits.
 def _lock(fd, until):
     while True:
         try:
@@ -204,7 +205,7 @@ def _lock(fd, until):
         time.sleep(0.001)
 
 
-# What comes before our answer was for a process that was killed while it waited.
+# Answers before ours were for a process that was killed while it waited.
 def _answer(fd, tag, until):
     have = b""
     while True:

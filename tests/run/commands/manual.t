@@ -8,24 +8,29 @@ ok "there are options" test "$(wc -l <known)" -gt 30
 
 # In a man page "-" is written "\-", and options begin a line of their own.
 manual_options() {
-    sed -e 's/\\-/-/g' -e 's/\\fB\|\\fI\|\\fR\|\\fP//g' "$top_srcdir/doc/muster.1" |
+    cat "$top_srcdir"/doc/muster*.[17] | sed -e 's/\\-/-/g' -e 's/\\fB\|\\fI\|\\fR\|\\fP//g' |
         grep -E '^\.(B|BR|BI|IP|TP|It Fl|Fl) ?|^--?' | grep -oE -e '--[a-z][a-z0-9_-]*' |
         sed 's/^--//' | tr '_' '-' | sort -u
 }
 manual_options >documented
 missing=$(comm -23 known documented | tr '\n' ' ')
-is "muster.1 has every option" "$missing" ""
+is "the manual has every option" "$missing" ""
 
-# section SUBCOMMAND: what muster.1 says about it.
+# section SUBCOMMAND: what muster.1 and muster-elastic.7 say about it, and its own page.
 section() {
-    sed -n "/^\\.SS muster $1\$/,/^\\.S[SH] /p" "$top_srcdir/doc/muster.1" | sed 's/\\-/-/g'
+    sed -n "/^\\.SS muster .*\<$1\>/,/^\\.S[SH] /p" "$top_srcdir/doc/muster.1" "$top_srcdir/doc/muster-elastic.7" |
+        sed 's/\\-/-/g'
+    own=$top_srcdir/doc/muster-$1.1
+    [ ! -e "$own" ] || sed 's/\\-/-/g' "$own" "$top_srcdir/doc/$(sed -n '1s/^\.so man[0-9]\///p' "$own")" 2>/dev/null
 }
 subcommands="run exec check clean bcast collect bootstrap doctor attach status stop drain scale resume"
 is "muster.1 has a section for each subcommand" \
     "$(for word in $subcommands help; do section "$word" | grep -q . || echo "$word"; done)" ""
 is "... and a line of the synopsis" "$(for word in $subcommands help; do
-    sed -n '/^.SH SYN/,/^.SH DESC/p' "$top_srcdir/doc/muster.1" | grep -q -e "muster $word\$" -e " $word ]" || echo "$word"
+    sed -n '/^.SH SYN/,/^.SH DESC/p' "$top_srcdir/doc/muster.1" | sed 's/\\f[A-Z]//g' |
+        grep -q -e "^muster $word\>" -e "^muster \[$word\]" || echo "$word"
 done)" ""
+ok "muster.1 has at most 700 lines: what everybody needs" test "$(wc -l <"$top_srcdir/doc/muster.1")" -le 700
 muster --list-options | awk '$5 !~ /,/ && $5 != "run" && $5 != "-" { print $5, $1 }' >own
 ok "some have options that no other has" test "$(wc -l <own)" -gt 4
 is "... which are in their section" "$(while read -r word option; do
@@ -45,7 +50,7 @@ done
 is "all fit 80 columns" "$(for word in "" $subcommands; do muster $word --help; done | awk 'length > 80')" ""
 
 if need_trainer >/dev/null; then
-    sed 's/\\-/-/g' "$top_srcdir/doc/muster-train.1" >train-page
+    sed 's/\\-/-/g' "$top_srcdir/doc/muster-train.1" "$top_srcdir/doc/muster-check.1" >train-page
     # options_of SECTION and HELP: what they name.
     options_of() {
         sed -n "/^\.SH $1\$/,/^\.SH /p" train-page | grep -oE -e '--[a-z][a-z_-]*' | sort -u
@@ -53,12 +58,12 @@ if need_trainer >/dev/null; then
     for program in train check sample; do
         case $program in
         train) section="OPTIONS OF THE TRAINING" ;;
-        check) section="OPTIONS OF THE CHECK" ;;
+        check) section="ARGUMENTS OF MUSTER-TRAIN CHECK" ;;
         sample) section="OPTIONS OF SAMPLE" ;;
         esac
         muster-train $program --help | grep -oE -e '^ .*--[a-z][a-z_-]*' |
             grep -oE -e '--[a-z][a-z_-]*' | sort -u >helped
-        is "muster-train.1 has the options of muster-train $program" \
+        is "the manual has the options of muster-train $program" \
             "$(options_of "$section" | grep -vxE -e '--(deepspeed|local_rank)' | comm -3 helped - | tr '\n' ' ')" ""
     done
     echo '{ "train_batch_size": 12, "optimizer": { "type": "Adam" }, "elasticity": { "enabled": false } }' >ds.json
@@ -66,7 +71,7 @@ if need_trainer >/dev/null; then
         sed -n 's/^ *"\([a-z0-9_]*\)":.*/\1/p' | sort -u | while read -r key; do
             sed -n '/^\.SH KEYS/,/^\.SH SIG/p' train-page | grep -qw "$key" || echo "$key"
         done)" ""
-    is "... and every exit status of the check" "$(sed -n '/^Of the check/,/^\.SH/p' train-page |
+    is "... and every exit status of the check" "$(sed -n '/^\.SH LAYERS/,$p' train-page |
         grep -c '^[0-9]$')" 8
 else
     for _ in 1 2 3 4 5; do skip "muster-train.1" "muster-train was not built"; done
