@@ -43,7 +43,7 @@ int main(int argc, char **argv)
     return agent_run(nonce);
 }
 
-/* The exit status if there is nothing to run, else -1. */
+/* Returns the exit status if there is nothing to run, else -1. */
 static int read_arguments(int argc, char **argv, const char **nonce)
 {
     static const struct option options[] = {
@@ -74,9 +74,9 @@ static int read_arguments(int argc, char **argv, const char **nonce)
     return EXIT_USAGE;
 }
 
-/* From the opening line (doc/PROTOCOL section 1), if the login shell has started us
- * directly. Reads all of the line and nothing behind it, since the launcher waits for our
- * answer. NULL if there is none. */
+/* Reads the nonce from the opening line (doc/PROTOCOL section 1), if the login shell has
+ * started us directly. Reads the whole line and nothing after it, since the launcher waits for
+ * our answer. NULL: there is no such line. */
 static const char *read_nonce(void)
 {
     static char line[256];
@@ -99,9 +99,9 @@ static bool is_nonce(const char *text)
            strspn(text, "0123456789abcdef") == FRAME_NONCE_CHARS;
 }
 
-/* Leave the terminal, whose Ctrl-C muster handles, and drop inherited descriptors and
- * signals that a login shell had blocked or ignored. If memory runs out the kernel should
- * kill a rank first: lower our score if that is allowed. */
+/* Leaves the terminal, whose Ctrl-C muster handles, and drops inherited descriptors and the
+ * signals that a login shell had blocked or ignored. If memory runs out, the kernel should kill
+ * a rank first: lowers our OOM score if that is allowed. */
 static void detach(void)
 {
     sigset_t none;
@@ -124,8 +124,8 @@ static void detach(void)
     fd_write_file("/proc/self/oom_score_adj", "-500");
 }
 
-/* Blocks of 128 KiB carry the output: keep them on the heap instead of in a mapping each,
- * and do not return heap memory in between. */
+/* Keeps the output's blocks of 128 KiB on the heap instead of in a mapping each, and does not
+ * return heap memory to the kernel in between. */
 static void tune_memory(void)
 {
     mallopt(M_MMAP_THRESHOLD, 1 << 20);

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""model_vectors.py DIRECTORY - what PyTorch makes of small models, for tests/unit/vectors
+"""model_vectors.py DIRECTORY - run small models with PyTorch, for tests/unit/vectors
 
 For each of gpt2, bert and roberta, DIRECTORY/NAME gets a model as Hugging Face stores it
 (config.json, model.safetensors), and want.safetensors: a batch (tokens, targets), the sum of its
-losses, and the gradient of that sum for every parameter, computed in double. Needs python3-torch
-alone: the models are written down here once more, so that a mistake in ours does not come along.
+losses, and the gradient of that sum for every parameter, computed in double. Needs only
+python3-torch: the models are implemented again here, so that they do not share our mistakes.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -169,7 +169,7 @@ def attention(q, k, v, causal):
 
 
 def write(path, tensors):
-    """safetensors, by its definition: that our reader is wrong must show, too"""
+    """Write safetensors by its specification, so that a mistake in our reader shows, too."""
     words = {torch.float32: "F32", torch.float64: "F64", torch.int32: "I32"}
     header, data = {}, b""
     for key, tensor in tensors.items():

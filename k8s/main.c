@@ -1,7 +1,7 @@
 /* main.c - muster-k8s: the same run on Kubernetes; `muster k8s` executes this program
  *
- * The story: a job (job/) becomes objects (objects/) of the cluster's API (api/); what to do next
- * is decided in life/, and the subcommands are in commands/.
+ * A job (job/) becomes objects (objects/) in the cluster's API (api/). life/ decides what to do
+ * next, and commands/ has the subcommands.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -74,7 +74,7 @@ int main(int argc, char **argv)
     return exit_code;
 }
 
-/* Documents hold private keys. */
+/* JSON documents may contain private keys. */
 static void wipe_and_free(void *old)
 {
     if (old != NULL)

@@ -28,7 +28,7 @@ int main(int argc, char **argv)
 {
     size_t i;
 
-    /* Gloo writes to connections whose other end may be dead. */
+    /* Gloo writes to connections whose peer may have exited. */
     signal(SIGPIPE, SIG_IGN);
     if (argc < 2) {
         print_help(stderr);

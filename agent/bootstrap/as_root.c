@@ -72,7 +72,7 @@ int as_root_main(void)
         json_decref(request);
         return EXIT_USAGE;
     }
-    /* The agent that asked may not send signals to root. */
+    /* The agent that has asked may not send signals to root. */
     alarm(deadline_s > 0 && deadline_s < LONGEST_S ? 1 + (unsigned)deadline_s
                                                    : (unsigned)LONGEST_S);
     status = bootstrap_task(request, &out);

@@ -1,7 +1,7 @@
 /* authorized_key.c - the launcher's public key is in authorized_keys, once
  *
- * sshd ignores the file if others could write it or its directory, so that is mended, too; of the
- * home it is only said. Other keys and their order stay.
+ * sshd ignores the file if others can write it or its directory, so this fixes their modes,
+ * too. For the home directory it only adds a note. Other keys and their order stay.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -106,7 +106,7 @@ static int add_keys(struct finding *finding, const char *path, const json_t *key
     return rc;
 }
 
-/* By the key itself: comments and options may differ. */
+/* Compares only the key itself: comments and options may differ. */
 static bool has_key(const char *text, const char *key)
 {
     const char *bytes, *found;
@@ -125,7 +125,7 @@ static bool has_key(const char *text, const char *key)
     return false;
 }
 
-/* "ssh-ed25519 AAAA... me@here": the second word. */
+/* Finds the key in "ssh-ed25519 AAAA... me@here": the second word. */
 static size_t key_bytes(const char *key, const char **bytes)
 {
     key += strcspn(key, BLANKS);

@@ -1,4 +1,4 @@
-/* block.h - muster's own lines in a file that others write, too
+/* block.h - muster's own lines in a file that others also write
  *
  *     # BEGIN muster: written by muster bootstrap, which replaces these lines
  *     ...
@@ -15,12 +15,12 @@
 #define BLOCK_BEGIN "# BEGIN muster"
 #define BLOCK_END   "# END muster"
 
-/* text with lines as its only block of muster: in the place of the first one that is there, else
- * at the end. lines: NULL or "": no block; each of them ends with LF. Caller frees. NULL with err
- * if a block has no end, since nobody knows then what belongs to it. */
+/* Returns text with lines as its only block of muster: in the place of the first existing
+ * block, else at the end. lines: NULL or "": no block; each line ends with LF. Caller frees.
+ * NULL with err if a block has no end, since its extent is unknown then. */
 char *block_put(const char *text, const char *lines, struct error *err);
 
-/* Is the line at that place BLOCK_BEGIN or BLOCK_END? */
+/* Is the line at this position BLOCK_BEGIN or BLOCK_END? */
 bool block_is_line(const char *at, const char *mark);
 
 #endif

@@ -17,11 +17,11 @@
 #include "frame.h"
 #include "xalloc.h"
 
-/* In the order in which they are done: the disk is mounted before what is on it is looked at. */
+/* In the order in which they are done: the disk is mounted before its contents are examined. */
 static const struct step {
     const char *name;
     step_f     *look;
-    step_f     *act; /* after the changes were made, with apply: work that is no change; or NULL */
+    step_f     *act; /* with apply, after the changes: work that changes no state; or NULL */
 } steps[] = {
     { "key", step_authorized_key, NULL },
     { "mesh", step_mesh, NULL },
@@ -112,7 +112,7 @@ static const char *text_of(const json_t *request, const char *key)
     return text != NULL ? text : "";
 }
 
-/* A step that fails does not keep those after it from being done. */
+/* If a step fails, the next ones are still done. */
 static int run_steps(struct bootstrap *b, struct error *err)
 {
     struct journal journal;
@@ -164,7 +164,7 @@ static int run_step(struct bootstrap *b, const struct step *step, struct journal
     return rc;
 }
 
-/* Afterwards nothing may be left to change, or the next apply would change it again. */
+/* After apply no change may remain, or the next apply would make it again. */
 static int apply(struct bootstrap *b, const struct step *step, struct journal *journal,
                  struct finding *finding, struct error *err)
 {
@@ -186,7 +186,7 @@ static int apply(struct bootstrap *b, const struct step *step, struct journal *j
     return rc;
 }
 
-/* Most of what the second look finds worth a note the first one has noted. */
+/* Adds the notes of the second look that the first look has not added. */
 static void add_new(json_t *notes, const json_t *more)
 {
     json_t *one, *have;
@@ -201,7 +201,7 @@ static void add_new(json_t *notes, const json_t *more)
     }
 }
 
-/* --- what is told ----------------------------------------------------------- */
+/* --- reports ---------------------------------------------------------------- */
 
 static void report(struct bootstrap *b, const struct step *step, const char *state,
                    const struct finding *finding, const struct error *err)

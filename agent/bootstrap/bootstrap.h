@@ -1,9 +1,9 @@
 /* bootstrap.h - from a disk snapshot to a working node: `muster bootstrap`, on the node
  *
- * Each step looks at the node and says what would have to change, and why. With plan that is all.
- * With apply each change is written to the journal first (journal.h) and then made, and the step
- * looks again: nothing may be left. Undo goes through the journal backwards. So a second apply
- * finds nothing to change, and one after a power cut does what is left to do.
+ * Each step looks at the node and reports what it would have to change, and why. With plan it
+ * stops there. With apply it first writes each change to the journal (journal.h) and then
+ * makes it, and looks again: no change may remain. Undo goes through the journal backwards. So
+ * a second apply finds nothing to change, and an apply after a power cut does the rest.
  *
  * The request:
  *
@@ -11,16 +11,17 @@
  *      "steps":["hosts", ...], "hosts":[{"name":"te1", "addr":"10.0.0.1"}, ...], "user":"root",
  *      "home":"/root", "warm":"swarm", "conf":{"data":{"mount":"/data", ...}, ...}}
  *
- * A host without "addr" did not answer. look: only see whether this user is root, or may be. mesh:
- * see steps.h. swarm-look and swarm, after apply: see steps.h; "warm" leaves the step's reading to
- * them. steps: only these; absent: all. conf: the sections of bootstrap.conf, all values as
- * texts. Each step answers with one line, and with {"step":..., "progress":"text"} before it:
+ * A host without "addr" did not answer. look: only check whether this user is root, or may
+ * become root. mesh: see steps.h. swarm-look and swarm, after apply: see steps.h; with "warm"
+ * the step leaves the reading to them. steps: only these; absent: all. conf: the sections of
+ * bootstrap.conf, all values as strings. Each step answers with one line, and may send
+ * {"step":..., "progress":"text"} before it:
  *
  *     {"step":"hosts", "state":"ok"|"change"|"changed"|"later"|"unused"|"failed",
  *      "changes":[{"what":"...", "why":"..."}], "notes":["..."], "error":"...", "fix":"..."}
  *
- * change: plan would change this. later: it cannot be said before an earlier step is done. unused:
- * conf does not ask for it. An answer without "step" is about the node: {"error":..., "fix":...}.
+ * change: plan would change this. later: unknown until an earlier step is done. unused: conf
+ * does not ask for it. An answer without "step" is about the node: {"error":..., "fix":...}.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_BOOTSTRAP_H
@@ -40,27 +41,27 @@ enum bootstrap_op { BOOTSTRAP_PLAN, BOOTSTRAP_APPLY, BOOTSTRAP_UNDO, BOOTSTRAP_R
 struct bootstrap {
     const char         *root; /* see state.h */
     enum bootstrap_op   op;
-    const char         *name, *user, *home; /* of the request; never NULL */
+    const char         *name, *user, *home; /* from the request; never NULL */
     const json_t       *hosts, *conf, *steps;
     struct task_output *out;
-    bool                has_swarm; /* warm: all nodes read together, afterwards */
-    bool                is_pending; /* an earlier step has changes that plan has not made */
-    json_t             *facts;      /* for the receipt: what steps have found */
+    bool                has_swarm; /* warm: all nodes read together, later */
+    bool                is_pending; /* an earlier step has found changes, not yet made */
+    json_t             *facts;      /* found by the steps, for the receipt */
 };
 
-/* What a step has found. */
+/* The result of a step. */
 struct finding {
     struct changes changes;
-    json_t        *notes;     /* texts worth a line, which change nothing */
+    json_t        *notes;     /* remarks that change nothing */
     bool           is_later;  /* see above */
     bool           is_unused;
-    char           fix[512];  /* what to do, if the step fails; "": mend what err names */
+    char           fix[512];  /* what to do if the step fails; "": fix what err names */
 };
 
-/* Look, and add to finding. -1 with err. It changes nothing on the node. */
+/* Looks at the node and adds to finding. -1 with err. It changes nothing on the node. */
 typedef int step_f(struct bootstrap *b, struct finding *finding, struct error *err);
 
-/* A setting of bootstrap.conf; NULL: it is not set. */
+/* Returns a setting of bootstrap.conf; NULL: it is not set. */
 const char *bootstrap_conf(const struct bootstrap *b, const char *section, const char *key);
 void        finding_note(struct finding *finding, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -68,9 +69,9 @@ void        finding_fix(struct finding *finding, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void        bootstrap_progress(struct bootstrap *b, const char *step, const char *text);
 
-/* Do what is asked, below root. 0; 1: some step failed. */
+/* Handles the request, below root. Returns 0; 1: a step failed. */
 int bootstrap_run(const json_t *request, const char *root, struct task_output *out);
-/* The row of the agent's table of tasks (task/task.h). */
+/* The entry in the agent's table of tasks (task/task.h). */
 int bootstrap_task(const json_t *request, struct task_output *out);
 
 #endif

@@ -1,6 +1,7 @@
-/* changes.h - what a step would change, and making it so
+/* changes.h - collects the changes of a step, and makes them
  *
- * The functions that add look first: what is so already is not added.
+ * The functions that add a change look first: they add nothing if the
+ * node is already as wanted.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_CHANGES_H
@@ -14,7 +15,7 @@ struct change {
     enum state_kind kind;
     char           *path;
     struct state    want;
-    struct state    back; /* COMMAND: what takes it back; may be empty */
+    struct state    back; /* COMMAND: its undo command; may be empty */
     char           *what, *why;
 };
 
@@ -24,25 +25,26 @@ struct changes {
     size_t         count;
 };
 
-/* A file with this text. Owner and mode stay; a new file is of root, or of owner_uid, with mode.
- * text NULL: no file. what and why are for people; why is copied. -1 with err if the path cannot
- * be looked at. */
+/* Adds a file with this text. Owner and mode stay; a new file belongs to root, or to owner_uid,
+ * with mode. text NULL: no file. what and why are for people; why is copied. -1 with err if the
+ * path cannot be examined. */
 int changes_add_file(struct changes *changes, const char *path, const char *text, mode_t mode,
                      const char *why, struct error *err);
-/* A file or directory exactly so; want is borrowed. */
+/* Adds a file or directory in exactly the state want, which is borrowed. */
 int changes_add(struct changes *changes, enum state_kind kind, const char *path,
                 const struct state *want, const char *what, const char *why, struct error *err);
-/* Those of the path that are missing, as root's. */
+/* Adds the missing directories of the path, owned by root. */
 int changes_add_dirs(struct changes *changes, const char *path, struct error *err);
-/* A line of /proc or /sys. */
+/* Adds a line of /proc or /sys. */
 int changes_add_value(struct changes *changes, const char *path, const char *value,
                       const char *why, struct error *err);
-/* back: may be NULL. name: for the journal. The step has found that it is necessary. */
+/* Adds a command. back: may be NULL. name: for the journal. The step has found that
+ * the command is necessary. */
 void changes_add_command(struct changes *changes, const char *name, const struct strlist *argv,
                          const struct strlist *back, const char *what, const char *why);
 void changes_clear(struct changes *changes);
 
-/* Record each in the journal, then make it. Stops at the first that fails. */
+/* Records each change in the journal, then makes it. Stops at the first failure. */
 int changes_make(const struct changes *changes, const char *step, struct journal *journal,
                  struct error *err);
 

@@ -1,9 +1,9 @@
 /* data_disk.c - the data disk is mounted where conf wants it, also after the next boot
  *
- * Found by what is on it (disks.h), never by its name, and never formatted. Before it is mounted
- * it is looked into, read-only and in a mount namespace that ends with the look: a clone of another
- * snapshot has another marker file, and is refused. Mounted with nofail, so that a node whose disk
- * is gone still boots.
+ * The disk is found by its contents (disks.h), never by its name, and is never formatted.
+ * Before the step mounts it, it looks into it, read-only and in a temporary mount namespace: a
+ * clone of another snapshot has another marker file, and is refused. It is mounted with
+ * nofail, so that a node whose disk is gone still boots.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -25,7 +25,7 @@
 #define OPTIONS "defaults,nofail,noatime"
 #define MIB     (1024.0 * 1024.0)
 
-/* A file system may be smaller than its disk by this part: the rest is not worth a change. */
+/* A file system may be smaller than its disk by 1/SLACK: less is not worth a change. */
 #define SLACK 64
 
 struct look {
@@ -106,7 +106,8 @@ static const struct disk *find(struct look *look, struct error *err)
     return disk;
 }
 
-/* The only one that is not mounted, is at least as large as conf says, and has the marker. */
+/* Finds the only disk that is not mounted, is at least as large as conf
+ * says, and has the marker. */
 static const struct disk *find_by_marker(struct look *look, struct error *err)
 {
     const char        *size = bootstrap_conf(look->b, "data", "size");
@@ -147,14 +148,14 @@ static const struct disk *find_by_marker(struct look *look, struct error *err)
     return found;
 }
 
-/* --- what is wrong with it -------------------------------------------------- */
+/* --- is it the right disk? -------------------------------------------------- */
 
 static int check_mounts(struct look *look, struct error *err)
 {
     struct mounted mounted;
     char          *elsewhere;
 
-    if (look->b->root[0] != '\0') /* of a tree nothing is mounted */
+    if (look->b->root[0] != '\0') /* in tests nothing is mounted below root */
         return 0;
     look->is_mounted = mount_find(look->mountinfo, look->place, &mounted);
     if (look->is_mounted &&
@@ -196,7 +197,7 @@ static int check_marker(struct look *look, struct error *err)
     return err_set(err, "%s is the wrong disk: %s", look->device, err->text);
 }
 
-/* --- what to change --------------------------------------------------------- */
+/* --- changes ---------------------------------------------------------------- */
 
 static int add_mount(struct look *look, struct error *err)
 {
@@ -242,7 +243,7 @@ static int add_fstab(struct look *look, struct error *err)
     return rc;
 }
 
-/* The label, if no other disk here has it; else the UUID. */
+/* Writes the label, if no other disk here has it; else the UUID. */
 static int fstab_name(const struct look *look, char *text, size_t size, struct error *err)
 {
     const struct superblock *own = &look->disk->superblock, *other;
@@ -283,7 +284,7 @@ static void add_growth(struct look *look)
         return;
     add_partition_growth(look, &room);
     type = look->disk->superblock.type;
-    /* On the disk the size is what it was, until XFS takes it out of its log. */
+    /* The superblock has the old size until XFS writes it back from its log. */
     if (strcmp(type, "xfs") == 0 && look->is_mounted && statvfs(look->place, &about) == 0)
         bytes = (uint64_t)about.f_blocks * about.f_frsize + look->disk->superblock.log_bytes;
     if (bytes + room / SLACK >= room)
@@ -299,7 +300,8 @@ static void add_growth(struct look *look)
     strlist_clear(&argv);
 }
 
-/* The last partition of a disk that has become larger. room: what its file system has then. */
+/* Grows the last partition of a disk that has become larger. room: the resulting
+ * space for its file system. */
 static void add_partition_growth(struct look *look, uint64_t *room)
 {
     const struct disk *disk = look->disk, *whole = disks_find(&look->disks, disk->parent);

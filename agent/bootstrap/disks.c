@@ -17,7 +17,7 @@
 #include "xalloc.h"
 
 #define SYS_BLOCK "/sys/class/block"
-#define SECTOR    512 /* of sysfs, whatever the disk has */
+#define SECTOR    512 /* in sysfs, whatever the disk uses */
 
 enum word { WORD_LABEL, WORD_UUID, WORD_SERIAL, WORDS };
 
@@ -87,7 +87,7 @@ static bool read_disk(struct disk *disk, const char *root, const char *name)
     return disk->bytes > 0;
 }
 
-/* sysfs has a partition inside of its disk. */
+/* In sysfs a partition is inside its disk. */
 static void read_parent(struct disk *disk, const char *dir)
 {
     char real[PATH_MAX], *slash;

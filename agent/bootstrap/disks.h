@@ -1,7 +1,7 @@
 /* disks.h - the block devices of this node, and which of them conf means
  *
- * Names (vdb, sdb, nvme1n1) follow the order in which the kernel met the disks, and move from boot
- * to boot. They are never used to find a disk.
+ * Names (vdb, sdb, nvme1n1) follow the order in which the kernel found the disks, and change
+ * between boots. So they are never used to find a disk.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_DISKS_H
@@ -21,7 +21,7 @@ struct disk {
     char     serial[128];          /* of the whole disk; "": it has none */
     unsigned major, minor, partition;
     uint64_t start, bytes;         /* start: of a partition */
-    bool     is_held;              /* another device (dm, md) is made of it */
+    bool     is_held;              /* another device (dm, md) consists of it */
     struct superblock superblock;
 };
 
@@ -30,7 +30,7 @@ struct disks {
     size_t       count;
 };
 
-/* What to look for; NULL: not set. */
+/* Properties of the wanted disk; NULL: not set. */
 struct disk_wanted {
     const char *label, *uuid, *serial;
 };
@@ -39,9 +39,9 @@ void               disks_read(struct disks *disks, const char *root);
 void               disks_clear(struct disks *disks);
 const struct disk *disks_find(const struct disks *disks, const char *name);
 
-/* Those with a file system that have the label; if there are none the UUID, or the serial. If
- * several have it, the other words decide. Exactly one is left; else NULL, with err that names
- * them. */
+/* Chooses a disk with a file system by its label; if no disk has the label, by UUID or serial.
+ * If several match, the other properties decide. If not exactly one is left, returns NULL,
+ * with err that names them. */
 const struct disk *disks_choose(const struct disks *disks, const struct disk_wanted *wanted,
                                 struct error *err);
 

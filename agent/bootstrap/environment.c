@@ -1,8 +1,9 @@
-/* environment.c - the interpreter at its prefix, what it imports, and the versions
+/* environment.c - the interpreter at its prefix, its imports, and the versions
  *
- * An environment of conda or venv has its prefix in the first line of its scripts: moved, or
- * mounted elsewhere, it starts another interpreter or none. What the interpreter says about itself
- * goes into the receipt, since NCCL and PyTorch have to be the same on all nodes.
+ * An environment of conda or venv has its prefix in the first line of its scripts. If
+ * it was moved, or is mounted elsewhere, the scripts start another interpreter or
+ * none. The interpreter's report goes into the receipt, since NCCL and PyTorch must
+ * be the same on all nodes.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -22,7 +23,7 @@
 #define BLANKS    " \t,"
 #define PIP       "pip"
 
-/* One JSON object on stdout; arguments: the modules. */
+/* Prints one JSON object on stdout; arguments: the modules. */
 static const char program[] =
     "import hashlib, importlib, importlib.metadata as metadata, json, os, sys\n"
     "out = os.dup(1); os.dup2(2, 1)\n"
@@ -72,7 +73,7 @@ int step_environment(struct bootstrap *b, struct finding *finding, struct error 
     return ask(b, finding, python, err);
 }
 
-/* "/data/conda" of "/data/conda/bin/python". */
+/* Returns "/data/conda" for "/data/conda/bin/python". */
 static char *prefix_of(const char *python)
 {
     const char *bin = strstr(python, "/bin/");
@@ -80,7 +81,8 @@ static char *prefix_of(const char *python)
     return bin != NULL ? xstrndup(python, (size_t)(bin - python)) : NULL;
 }
 
-/* What pip's first line names, and so all scripts do that it has installed. */
+/* Checks the interpreter in pip's first line, which all scripts that
+ * pip has installed share. */
 static int check_scripts(struct finding *finding, const char *prefix, struct error *err)
 {
     char *path = xasprintf("%s/bin/" PIP, prefix), line[LINE_SIZE];
@@ -109,7 +111,7 @@ static int ask(struct bootstrap *b, struct finding *finding, const char *python,
     int                   rc = prefix != NULL ? check_scripts(finding, prefix, err) : 0;
 
     strlist_add(&argv, python);
-    strlist_add(&argv, "-B"); /* a plan writes nothing, no __pycache__ either */
+    strlist_add(&argv, "-B"); /* plan writes nothing, not even __pycache__ */
     strlist_add(&argv, "-c");
     strlist_add(&argv, program);
     while (names != NULL && *(names += strspn(names, BLANKS)) != '\0') {

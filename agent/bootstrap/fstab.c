@@ -53,8 +53,8 @@ bool fstab_has(const char *text, const char *place)
     return false;
 }
 
-/* Its length. is_block: of the line before, and then of this one; the last line of a block is the
- * only one of it that begins as the block's end does. */
+/* Returns the length of a line. is_block: whether the line before is in a block, and then this
+ * one. Only the last line of a block begins with the block's end mark. */
 static size_t next_line(const char *text, bool *is_block)
 {
     size_t length = strcspn(text, "\n");
@@ -64,7 +64,7 @@ static size_t next_line(const char *text, bool *is_block)
     return length + (text[length] == '\n');
 }
 
-/* Its second word. */
+/* Is place its second word? */
 static bool is_for(const char *line, const char *place)
 {
     size_t at = strspn(line, BLANKS);
@@ -77,8 +77,8 @@ static bool is_for(const char *line, const char *place)
            strchr(BLANKS "\n", line[at + strlen(place)]) != NULL;
 }
 
-/* What is to be in the block: line in the place of the old one, which a second apply has to find
- * where it was; and the other one of the two. */
+/* Returns the new lines of the block: line replaces the old line for place, in the same
+ * position so that a second apply finds no change; and the line for the other place. */
 static char *own_lines(const char *text, const char *place, const char *line)
 {
     struct buffer lines = { 0 };

@@ -13,11 +13,11 @@
 #define FSTAB     "/etc/fstab"
 #define FSTAB_SHM "/dev/shm"
 
-/* The text with this line (it ends with LF) for place, instead of those that others have written
- * for it, and of the one that muster has written before, whatever its place was. Caller frees.
- * NULL with err. */
+/* Returns the text with this line (it ends with LF) for place. It replaces the lines that
+ * others have written for place, and the one that muster wrote before, whatever its place was.
+ * Caller frees. NULL with err. */
 char *fstab_put(const char *text, const char *place, const char *line, struct error *err);
-/* Have others written a line for this place? */
+/* Does the text have a line for this place that is not muster's? */
 bool fstab_has(const char *text, const char *place);
 
 #endif

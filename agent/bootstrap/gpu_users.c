@@ -1,4 +1,5 @@
-/* gpu_users.c - who has GPUs of this node open; what earlier runs have left there is ended
+/* gpu_users.c - processes that have GPUs of this node open; kills those
+ * that earlier runs have left
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -12,9 +13,9 @@
 #include "cleanup/orphans.h"
 #include "node/gpu_holders.h"
 
-#define NOTES_MAX 8    /* processes that are named */
+#define NOTES_MAX 8    /* processes to list */
 #define LOOK_MS   50
-#define WAIT_MS   5000 /* for TERM, and then for KILL */
+#define WAIT_MS   5000 /* for TERM, and again for KILL */
 
 static bool is_ours(const struct orphan *orphan, const json_t *holders);
 static bool signal_ours(struct orphans *orphans, const json_t *holders, int signal);
@@ -86,7 +87,7 @@ static bool is_ours(const struct orphan *orphan, const json_t *holders)
     return false;
 }
 
-/* Is any left? 0: only look. */
+/* Signals our processes. True if any are left. 0: only looks. */
 static bool signal_ours(struct orphans *orphans, const json_t *holders, int signal)
 {
     size_t i;

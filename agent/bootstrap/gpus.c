@@ -1,4 +1,5 @@
-/* gpus.c - the driver is loaded and matches its library, and nobody holds a GPU; their errors
+/* gpus.c - the driver is loaded and matches its library, and no process
+ * has a GPU open; GPU errors
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -88,7 +89,7 @@ static int check_driver(struct bootstrap *b, const struct gpu_driver *driver,
     return err_set(err, "the driver is %s, [gpus] driver says %s", driver->module, wanted);
 }
 
-/* That is no reason to leave a machine as it is, but one to ask for another. */
+/* Such errors are no reason to stop, but one to ask for another machine. */
 static void note_errors(struct bootstrap *b, struct finding *finding)
 {
     static const char *const argv[] = { "nvidia-smi", "--format=csv,noheader,nounits",

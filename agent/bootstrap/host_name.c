@@ -1,7 +1,7 @@
-/* host_name.c - the host name is that of the hostfile, also after the next boot
+/* host_name.c - the host name is the one in the hostfile, also after the next boot
  *
- * NCCL and Gloo tell machines apart by their names: four clones that are all called "ubuntu" look
- * like one machine to them.
+ * NCCL and Gloo distinguish machines by their names: four clones that are all called "ubuntu"
+ * look like one machine to them.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -40,7 +40,7 @@ int step_host_name(struct bootstrap *b, struct finding *finding, struct error *e
     return rc;
 }
 
-/* Not an address: hostfiles may have those, too. */
+/* False for an address: hostfiles may have those, too. */
 static bool is_host_name(const char *name)
 {
     unsigned char bytes[sizeof(struct in6_addr)];

@@ -1,9 +1,9 @@
-/* hosts_block.c - /etc/hosts has every node, and this node's name is no loopback address
+/* hosts_block.c - /etc/hosts has every node, and this node's name is not a loopback address
  *
- * Debian and its kin give the host name 127.0.1.1. A rank that looks its own name up would then
- * listen where no other node can reach it, so that name goes from that line. cloud-init can write
- * /etc/hosts anew at every boot: it is told not to, and, since what the cloud's user data says
- * counts more than that, its templates get the block, too.
+ * Debian and its derivatives give the host name 127.0.1.1. A rank that looks up its own name
+ * would then listen where no other node can reach it, so this step removes the name from that
+ * line. cloud-init can rewrite /etc/hosts at every boot. This step turns that off and, since
+ * the cloud's user data can override that, adds the block to cloud-init's templates, too.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -106,7 +106,8 @@ static char *block_lines(const struct bootstrap *b, const char *old)
     return lines.bytes;
 }
 
-/* Of the block that is there: a node that does not answer now has not lost its address. */
+/* Copies the line from the existing block: a node that does not answer now
+ * has not lost its address. */
 static void add_old_line(struct buffer *lines, const char *old, const char *name)
 {
     const char *line = strstr(old, BLOCK_BEGIN), *at;
@@ -125,8 +126,8 @@ static void add_old_line(struct buffer *lines, const char *old, const char *name
 
 /* --- other lines ------------------------------------------------------------- */
 
-/* The first line with a name counts. So the names of nodes go from all other lines with another
- * address: "127.0.1.1 te1.example te1"; and the whole line, if no name is left. */
+/* The first line with a name counts. So removes the names of nodes from all other lines with
+ * another address, "127.0.1.1 te1.example te1"; and the entire line, if no name is left. */
 static char *without_nodes(const char *text, const json_t *hosts)
 {
     struct buffer out = { 0 };
@@ -147,7 +148,7 @@ static char *without_nodes(const char *text, const json_t *hosts)
     return out.bytes;
 }
 
-/* A line that has none of them stays as it is, blanks and all. */
+/* A line that has no such name stays unchanged, including its blanks. */
 static void add_other_names(struct buffer *out, const char *line, size_t length,
                             const json_t *hosts)
 {
@@ -183,7 +184,7 @@ static void add_other_names(struct buffer *out, const char *line, size_t length,
     free(address);
 }
 
-/* te1, and te1.example, too; and what cloud-init puts in for the name of the machine. */
+/* Matches te1, and te1.example, too; and the names that cloud-init fills in for the machine. */
 static bool is_node_elsewhere(const json_t *hosts, const char *name, size_t length,
                               const char *address)
 {
@@ -246,7 +247,7 @@ static int templates(struct bootstrap *b, struct finding *finding, struct error 
     return rc;
 }
 
-/* "manage_etc_hosts:" with anything but false. */
+/* Is there "manage_etc_hosts:" with any value but false? */
 static bool user_data_manages(const struct bootstrap *b)
 {
     char       *path = xasprintf("%s%s", b->root, USER_DATA), *text;

@@ -1,4 +1,4 @@
-/* limits.c - open files, locked memory, /dev/shm, and how many may log in at once
+/* limits.c - open files, locked memory, /dev/shm, and the number of simultaneous logins
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -20,7 +20,7 @@
 #define LIMITS_FILE LIMITS_DIR "/90-muster.conf"
 #define SSHD_CONFIG "/etc/ssh/sshd_config"
 #define SSHD_DIR    "/etc/ssh/sshd_config.d"
-#define SSHD_FILE   SSHD_DIR "/00-muster.conf" /* sshd takes the first value that it meets */
+#define SSHD_FILE   SSHD_DIR "/00-muster.conf" /* sshd uses the first value that it reads */
 #define INCLUDE     "Include " SSHD_DIR
 #define SHM         FSTAB_SHM
 #define WRITTEN     "# written by muster bootstrap\n"
@@ -44,7 +44,7 @@ int step_limits(struct bootstrap *b, struct finding *finding, struct error *err)
     return sshd_limits(b, finding, err);
 }
 
-/* "*" is not root. */
+/* "*" does not include root. */
 static int pam_limits(struct bootstrap *b, struct finding *finding, struct error *err)
 {
     static const char *const names[] = { "nofile", "memlock" };
@@ -89,7 +89,7 @@ static int shared_memory(struct bootstrap *b, struct finding *finding, struct er
     if (parse_bytes(text, 1 << 20, SIZE_MAX_B, &bytes, err) < 0)
         return err_set(err, "[limits] shm: %s", err->text);
     snprintf(size, sizeof size, "%" PRId64, (bytes + page - 1) / page * page);
-    if (b->root[0] == '\0') { /* a tree has no tmpfs of its own */
+    if (b->root[0] == '\0') { /* below a test root there is no tmpfs */
         if (state_read(b->root, STATE_SHM, SHM, &now, err) < 0)
             return -1;
         want.bytes = size;
@@ -102,7 +102,7 @@ static int shared_memory(struct bootstrap *b, struct finding *finding, struct er
     return rc < 0 ? -1 : keep_shm_size(b, finding, size, err);
 }
 
-/* A line for /dev/shm in fstab: systemd mounts it anew with what that says. */
+/* Adds a line for /dev/shm to fstab: systemd mounts it with these options. */
 static int keep_shm_size(struct bootstrap *b, struct finding *finding, const char *size,
                          struct error *err)
 {
@@ -173,7 +173,7 @@ static int sshd_limits(struct bootstrap *b, struct finding *finding, struct erro
         access("/run/systemd/system", F_OK) == 0) {
         strlist_add(&reload, "systemctl");
         strlist_add(&reload, "try-reload-or-restart");
-        strlist_add(&reload, "[s]sh.service"); /* a pattern may match nothing, a name may not */
+        strlist_add(&reload, "[s]sh.service"); /* a pattern may match nothing */
         strlist_add(&reload, "[s]shd.service");
         changes_add_command(&finding->changes, "sshd", &reload, &reload, "sshd: reload it",
                             "it reads its configuration only then");

@@ -85,7 +85,7 @@ static int add_key(struct bootstrap *b, struct finding *finding, struct error *e
     return rc;
 }
 
-/* Made elsewhere first, so that the journal has it before it is in its place. */
+/* Makes the pair elsewhere first, so that the journal has it before it is in its place. */
 static int add_pair(struct bootstrap *b, struct finding *finding, const struct state *home,
                     struct error *err)
 {
@@ -101,8 +101,9 @@ static int add_pair(struct bootstrap *b, struct finding *finding, const struct s
     return rc;
 }
 
-/* Of a key that is there: without it, because an earlier apply was cut short or somebody has
- * removed it, no other node could get it. One that needs a passphrase stays without. */
+/* Adds the missing public file of an existing key: an earlier apply may have been interrupted,
+ * or the user has removed the file, and without it no other node could get the key. A key that
+ * needs a passphrase stays without. */
 static int add_public(struct finding *finding, const char *key, const struct state *home,
                       struct error *err)
 {
@@ -137,7 +138,7 @@ static int make_pair(const struct bootstrap *b, struct error *err)
     struct command_result result;
     int                   rc = 0;
 
-    unlink(temp); /* of one that was cut short */
+    unlink(temp); /* left by an interrupted run */
     unlink(public);
     if (!command_run(argv, NULL, KEYGEN_S, &result)) {
         command_why(&result, KEYGEN_S, why, sizeof why);
@@ -192,7 +193,7 @@ static void tell(struct bootstrap *b)
     task_output_line(b->out, json_pack("{s:o}", "mesh", mesh));
 }
 
-/* NULL: it cannot be read. Caller frees. */
+/* Returns NULL if the file cannot be read. Caller frees. */
 static char *first_line(const struct bootstrap *b, const char *path)
 {
     struct state file;
@@ -206,7 +207,7 @@ static char *first_line(const struct bootstrap *b, const char *path)
     return line;
 }
 
-/* --- the host keys of all ---------------------------------------------------- */
+/* --- the host keys of all nodes ---------------------------------------------- */
 
 int step_mesh(struct bootstrap *b, struct finding *finding, struct error *err)
 {

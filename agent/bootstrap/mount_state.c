@@ -73,7 +73,7 @@ char *mount_read_all(void)
     return text != NULL ? text : xstrdup("");
 }
 
-/* NULL at the end of the text. */
+/* Returns NULL at the end of the text. */
 static const char *next_line(const char *text, struct strlist *fields)
 {
     size_t length;
@@ -108,7 +108,7 @@ static bool read_line(const struct strlist *fields, struct mounted *mounted)
     return true;
 }
 
-/* "\040" is a blank. */
+/* Replaces octal escapes: "\040" is a blank. */
 static void unescape(char *text)
 {
     char *to = text;
@@ -124,7 +124,7 @@ static void unescape(char *text)
     *to = '\0';
 }
 
-/* --- things ----------------------------------------------------------------- */
+/* --- states ----------------------------------------------------------------- */
 
 int mount_state_read(const char *path, struct state *state, struct error *err)
 {
@@ -160,7 +160,7 @@ bool mount_state_is(const struct state *one, const struct state *other)
     return word == 0;
 }
 
-/* Of a state's bytes: lines; those that are missing are "". */
+/* Splits a state's bytes into lines; missing ones are "". */
 static void split(char *bytes, char **word)
 {
     int i;
@@ -173,7 +173,7 @@ static void split(char *bytes, char **word)
     }
 }
 
-/* The mount point is there by now: it is a thing of its own. */
+/* The mount point exists by now: it is a separate state. */
 int mount_state_make(const char *path, const struct state *want, struct error *err)
 {
     char         *bytes, *word[WORDS], rest[256];
@@ -197,7 +197,7 @@ int mount_state_make(const char *path, const struct state *want, struct error *e
     return rc;
 }
 
-/* Those that mount(2) takes as flags; the rest is for the file system. */
+/* Returns the options that mount(2) takes as flags; copies the rest for the file system. */
 static unsigned long split_options(const char *options, char *rest, size_t size)
 {
     static const struct {
@@ -237,7 +237,7 @@ int mount_state_read_shm(const char *path, struct state *state, struct error *er
     return 0;
 }
 
-/* A remount without the flags that it has would switch them off. */
+/* A remount without the current flags would clear them. */
 int mount_state_make_shm(const char *path, const struct state *want, struct error *err)
 {
     struct statvfs about;

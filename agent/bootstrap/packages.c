@@ -1,7 +1,7 @@
-/* packages.c - the packages of conf are installed: by apt or dnf, in one transaction
+/* packages.c - installs the packages of conf: by apt or dnf, in one transaction
  *
- * Only what is missing is installed, and nothing is upgraded: a driver whose library is newer than
- * the module that is loaded works only after a reboot.
+ * Only missing packages are installed, and nothing is upgraded: a driver whose library is
+ * newer than the loaded module works only after a reboot.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -17,8 +17,8 @@
 #define QUERY_S 60.0
 #define BLANKS  " \t,"
 
-/* Of its arguments those that are installed, even by halves: the installation may have failed, and
- * of a name that it does not know apt-get removes nothing, nor of the others. */
+/* Removes those of its arguments that are installed, even partly: the installation may have
+ * failed, and apt-get removes nothing at all if it does not know one of the names. */
 #define APT_REMOVE                                                                                \
     "for name; do shift\n"                                                                        \
     "    case $(dpkg-query -W -f='${Status}' -- \"$name\" 2>/dev/null) in\n"                      \
@@ -75,7 +75,7 @@ int step_packages(struct bootstrap *b, struct finding *finding, struct error *er
     return 0;
 }
 
-/* dnf itself needs a second to say that it is there. */
+/* dnf needs a second just to print its version. */
 static enum manager find_manager(void)
 {
     return runs("dpkg-query", "--version") && runs("apt-get", "--version") ? APT
@@ -105,7 +105,7 @@ static bool is_installed(enum manager manager, const char *name)
     return is_ok;
 }
 
-/* An installation that was cut short has to be finished first. */
+/* An interrupted installation must be finished first. */
 static void add_repair(enum manager manager, struct finding *finding)
 {
     const char *const     audit[] = { "dpkg", "--audit", NULL };
@@ -125,7 +125,7 @@ static void add_repair(enum manager manager, struct finding *finding)
     command_clear(&result);
 }
 
-/* A fresh machine has old lists, or none; dnf looks by itself. */
+/* A fresh machine has old lists, or none; dnf updates them automatically. */
 static void add_update(enum manager manager, struct finding *finding)
 {
     struct strlist argv = { 0 };

@@ -19,7 +19,7 @@
 
 #define MARKER_SIZE 65536
 
-/* What the child exits with. */
+/* The exit statuses of the child. */
 enum { PEEK_YES, PEEK_ABSENT, PEEK_OTHER, PEEK_NO_NAMESPACE, PEEK_NO_MOUNT };
 
 static int look_into(const struct disk *disk, const char *device, const char *marker,
@@ -45,7 +45,7 @@ int peek_marker(const char *root, const struct disk *disk, const char *marker, c
     return explain(WIFEXITED(status) ? WEXITSTATUS(status) : PEEK_NO_MOUNT, marker, text, err);
 }
 
-/* /mnt is covered in this namespace only. */
+/* Mounts the disk over /mnt, in this namespace only. */
 static int look_into(const struct disk *disk, const char *device, const char *marker,
                      const char *text)
 {

@@ -1,7 +1,7 @@
-/* peek.h - what is on a disk that is not mounted
+/* peek.h - looks at a disk that is not mounted
  *
- * A child mounts it read-only in a mount namespace of its own, without replaying its journal, and
- * ends: nothing is written, and nothing is left mounted however it ends.
+ * A child mounts the disk read-only in its own mount namespace, without journal recovery, and
+ * exits: nothing is written, and nothing stays mounted however the child exits.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_PEEK_H
@@ -9,8 +9,8 @@
 
 #include "bootstrap/disks.h"
 
-/* Has the disk the file marker, and in it text (NULL: anything)? 1; 0 with err: no, and why; -1
- * with err: it cannot be mounted, or not by this user. */
+/* Does the disk have the file marker with text in it (NULL: any text)? 1; 0 with err: no, and
+ * why; -1 with err: the disk cannot be mounted, or not by this user. */
 int peek_marker(const char *root, const struct disk *disk, const char *marker, const char *text,
                 struct error *err);
 /* The same for a disk that is mounted at place. */

@@ -1,7 +1,8 @@
-/* receipt.c - what this node is, for muster to compare
+/* receipt.c - facts about this node, for muster to compare
  *
- * /var/lib/muster/receipt.json holds what the steps have found, and a fingerprint of what has to
- * be the same on all nodes. It has no time in it, so that a second apply does not change it.
+ * /var/lib/muster/receipt.json holds the findings of the steps, and a fingerprint of
+ * the facts that must be the same on all nodes. It contains no time, so that a second
+ * apply does not change it.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"

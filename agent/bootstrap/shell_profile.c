@@ -1,7 +1,8 @@
-/* shell_profile.c - PATH and conda for who logs in: one marked block in the shell's profile
+/* shell_profile.c - PATH and conda for logins: one marked block in the shell's profile
  *
- * It comes to the beginning of .bashrc, since on most systems the rest is skipped if the shell is
- * not interactive, as over SSH. What it prints would be noise in every login, so it prints nothing.
+ * The block is at the beginning of .bashrc, since on most systems the rest is
+ * skipped if the shell is not interactive, as over SSH. It prints nothing, since
+ * that would appear in every login.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -74,7 +75,7 @@ static int add(struct bootstrap *b, struct finding *finding, const char *path,
     return rc;
 }
 
-/* A shell that reads them twice has the folder in PATH once. */
+/* If a shell reads the lines twice, PATH still has the folder once. */
 static char *profile_lines(const char *path, const char *conda, const char *name)
 {
     struct buffer lines = { 0 };

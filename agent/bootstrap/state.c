@@ -20,10 +20,10 @@
 #include "xalloc.h"
 
 #define TEMP_SUFFIX   ".muster-new"
-#define LABEL         "security.selinux" /* a new file in its place must have the old one's */
+#define LABEL         "security.selinux" /* a replaced file must keep its label */
 #define LABEL_SIZE    256
 #define VALUE_SIZE    4096
-#define COMMAND_S     1800.0 /* packages may have to be fetched */
+#define COMMAND_S     1800.0 /* packages may have to be downloaded */
 #define ARGUMENTS_MAX 512
 
 const char *const state_kinds[STATE_KINDS] = {
@@ -155,7 +155,7 @@ void state_clear(struct state *state)
 
 /* --- reading ---------------------------------------------------------------- */
 
-/* A link would be replaced by a file: whoever made it has to decide. */
+/* Refuses a link: we would replace it by a file, and the user must decide that. */
 static int read_file(const char *path, const struct stat *about, struct state *state,
                      struct error *err)
 {
@@ -227,7 +227,7 @@ int state_write_file(const char *path, const struct state *want, struct error *e
     const char *failed = "writing";
     int         fd, rc = -1;
 
-    unlink(temp); /* of a write that was cut short */
+    unlink(temp); /* left by an interrupted write */
     fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
         err_set(err, "%s: %s", temp, strerror(errno));
@@ -266,7 +266,7 @@ static void keep_label(int fd, const char *old)
     ssize_t size = lgetxattr(old, LABEL, label, sizeof label);
 
     if (size > 0 && fsetxattr(fd, LABEL, label, (size_t)size, 0) < 0)
-        return; /* the directory's default is the next best */
+        return; /* keep the directory's default */
 }
 
 static int remove_at(const char *path, bool is_dir, struct error *err)
@@ -277,7 +277,7 @@ static int remove_at(const char *path, bool is_dir, struct error *err)
     return 0;
 }
 
-/* One that others have put something into stays. */
+/* Keeps a directory that is not empty. */
 static int make_dir(const char *path, const struct state *want, struct error *err)
 {
     int rc;

@@ -24,7 +24,7 @@
 #define EXT_MAGIC_VALUE  0xef53
 #define EXT_SHIFT_MAX    6 /* blocks of 64 KiB */
 #define COMPAT_JOURNAL   0x4
-#define INCOMPAT_JOURNAL 0x8 /* the disk is the journal of another one */
+#define INCOMPAT_JOURNAL 0x8 /* the disk is the journal of another disk */
 #define INCOMPAT_EXTENTS 0x40
 #define INCOMPAT_64BIT   0x80
 

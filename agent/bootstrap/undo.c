@@ -22,14 +22,14 @@ int undo_run(struct bootstrap *b, struct error *err)
     struct journal       journal;
     struct journal_entry entry;
     struct error         why;
-    json_t              *lines = json_array(); /* one for each step */
+    json_t              *lines = json_array(); /* one per step */
     int                  n, rc, pass, failed = 0;
 
     if (journal_open(&journal, b->root, err) < 0) {
         json_decref(lines);
         return -1;
     }
-    /* Commands after all the rest: sshd is to read what its files are then. */
+    /* Commands come last: sshd must read its restored files. */
     for (pass = 0, n = journal.last; pass < 2; n > 1 ? n-- : (pass++, n = journal.last)) {
         rc = journal_read(&journal, n, &entry, &why);
         if (rc > 0 && (entry.kind == STATE_COMMAND) == pass && is_wanted(b, entry.step)) {
@@ -60,7 +60,7 @@ static bool is_wanted(const struct bootstrap *b, const char *step)
     return b->steps == NULL;
 }
 
-/* If it is as it was before, the change was recorded but never made. */
+/* If the state is as before the change, the change was recorded but never made. */
 static int take_back(const char *root, const struct journal_entry *entry, struct error *err)
 {
     struct state now;

@@ -1,7 +1,8 @@
-/* undo.h - back to how the node was: the journal, backwards
+/* undo.h - reverts the changes of muster bootstrap: the journal, backwards
  *
- * One line for each step that has entries, as in bootstrap.h; an entry is dropped from the journal
- * once it is taken back. What somebody else has changed since stays, with its entry, and fails.
+ * Prints one line for each step that has entries, as in bootstrap.h. An entry is dropped from
+ * the journal once it is reverted. If another program has changed the thing since, the entry
+ * stays and its step fails.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_UNDO_H
@@ -9,7 +10,7 @@
 
 #include "bootstrap/bootstrap.h"
 
-/* 0; 1: something could not be taken back; -1 with err: nothing could. */
+/* Returns 0; 1: something could not be reverted; -1 with err: nothing could. */
 int undo_run(struct bootstrap *b, struct error *err);
 
 #endif

@@ -1,9 +1,9 @@
-/* warm.c - what a good run has read is read once more, before a run needs it
+/* warm.c - reads the files that a good run has read, before a run needs them
  *
- * A disk that was made from a snapshot fetches each block at its first read, and a program that
- * reads page by page waits for each. Here the list that --record has made is read in large parts,
- * many at once: by each node alone, or with --warm=swarm by all nodes together (warm/swarm.h). It
- * is read once for each node and list: then the blocks are on the disk.
+ * A disk that was made from a snapshot fetches each block when it is first read, and a program
+ * that reads page by page waits for each. This step reads the list that --record has made in
+ * large parts, many at once: on each node alone, or with --warm=swarm on all nodes together
+ * (warm/swarm.h). It reads each list once per node: then the blocks are on the disk.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -26,16 +26,16 @@
 #include "xalloc.h"
 
 #define STREAMS   32
-#define EVERY_S   1  /* a line of progress, for the first minute; */
-#define LATER_S   30 /* then: a task may say 4096 lines, and a warm-up may take a day */
+#define EVERY_S   1  /* between two lines of progress, in the first minute; ... */
+#define LATER_S   30 /* ... later: a task may print 4096 lines, and a warm-up may take a day */
 #define LOOK_MS   50
 #define LIST_NAME ".muster-warm"
-#define SUMS_NAME ".sums" /* behind the name of the list */
+#define SUMS_NAME ".sums" /* appended to the name of the list */
 #define DONE_FILE JOURNAL_DIR "/warmed"
 #define MIB       (1024.0 * 1024.0)
 #define BLANKS    " \t,"
 
-/* Who is told how far it is, and when it was. */
+/* The receiver of progress, and when it was last sent. */
 struct telling {
     struct bootstrap *b;
     int64_t           total, began_ns, told_ns;
@@ -187,7 +187,7 @@ int warm_swarm_look(struct bootstrap *b, const json_t *request, struct error *er
     int              port = address != NULL ? swarm_port(address) : -1;
 
     if (text == NULL)
-        return 0; /* the step has told why */
+        return 0; /* the step has reported why */
     sums_text = read_sums(b, text, &sums, &why);
     if (sums_text != NULL) {
         warm_mark(sums_text, mark);
@@ -251,7 +251,7 @@ static void swarm_tell(const struct swarm_counts *counts, void *arg)
 
 /* --- the list --------------------------------------------------------------- */
 
-/* NULL: conf names none, and no data disk that it could be on. */
+/* Returns NULL if conf names neither a list nor a data disk that could have it. */
 static char *list_path(const struct bootstrap *b)
 {
     const char *path = bootstrap_conf(b, "warm", "list");
@@ -262,7 +262,7 @@ static char *list_path(const struct bootstrap *b)
                            : NULL;
 }
 
-/* Its text, caller frees; NULL with err. */
+/* Returns the list's text, caller frees; NULL with err. */
 static char *read_list(const struct bootstrap *b, struct warm_list *list, struct error *err)
 {
     char        *path = list_path(b), *text = NULL;
@@ -280,7 +280,7 @@ static char *read_list(const struct bootstrap *b, struct warm_list *list, struct
     return text;
 }
 
-/* The same of the sums of that list. */
+/* The same for the sums of that list. */
 static char *read_sums(const struct bootstrap *b, const char *list, struct warm_sums *sums,
                        struct error *err)
 {
@@ -382,7 +382,7 @@ static struct telling telling_begin(struct bootstrap *b, int64_t total)
     return (struct telling){ b, total, now_ns, now_ns };
 }
 
-/* If it is time for that. */
+/* Sends a line of progress if one is due. */
 static void tell(struct telling *telling, int64_t bytes)
 {
     int    every_s = telling->told_ns - telling->began_ns < 60 * NS_PER_S ? EVERY_S : LATER_S;
@@ -398,7 +398,7 @@ static void tell(struct telling *telling, int64_t bytes)
     bootstrap_progress(telling->b, "warm", text);
 }
 
-/* Never 0. */
+/* Returns the seconds since then; never 0. */
 static double seconds_since(int64_t ns)
 {
     double seconds = (double)(clock_now_ns() - ns) / NS_PER_S;

@@ -21,23 +21,23 @@
 #include "xevent.h"
 
 #define LOOK_MS     20.0
-#define STUCK_S     10.0 /* then what survives KILL is reported as left */
-#define STUCK_LOST_S 5.0 /* the same for orphans; a run waits for it: see ORPHAN_CLEANUP_S */
-#define GROUPS_S    1.0 /* after the last process: so long its control group may still be there */
-#define GROUPS_LOOKS 10 /* the least, where one look takes as long */
+#define STUCK_S     10.0 /* processes that survive KILL for this long are reported as left */
+#define STUCK_LOST_S 5.0 /* the same for orphans; a run waits for this: see ORPHAN_CLEANUP_S */
+#define GROUPS_S    1.0 /* its control group may outlive the last process by this */
+#define GROUPS_LOOKS 10 /* at least this many looks, if one takes as long */
 #define GRACE_MAX_S 86400.0
 #define MORE_BYTES  64 /* that the answer needs for "more" */
 
 struct clean {
     struct orphans orphans;
     bool           kill;
-    bool           only_orphans; /* only processes without an agent */
-    bool           has_more;     /* than the answer says */
-    char          *run;          /* NULL: of any run */
+    bool           only_orphans; /* targets are only processes without an agent */
+    bool           has_more;     /* there is more than the answer contains */
+    char          *run;          /* NULL: any run */
     double         grace_s;
     int64_t        kill_at_ns, give_up_at_ns;
     int64_t        groups_until_ns; /* 0: the last process is not gone */
-    int            groups_looks;    /* since then */
+    int            groups_looks;    /* since the last process is gone */
     struct event  *again;
     void (*done)(json_t *body, void *arg);
     void *arg;
@@ -105,7 +105,7 @@ void clean_free(struct clean *clean)
     free(clean);
 }
 
-/* --- ending it -------------------------------------------------------------- */
+/* --- ending processes ------------------------------------------------------- */
 
 static void again_cb(evutil_socket_t fd, short what, void *arg)
 {
@@ -120,7 +120,7 @@ static void again_cb(evutil_socket_t fd, short what, void *arg)
             clean->has_more = true;
             orphans_forget_gone(&clean->orphans);
         }
-        orphans_look(&clean->orphans); /* what they started in between */
+        orphans_look(&clean->orphans); /* processes that were started in between */
         is_over = all_gone(clean);
         ask_to_end(clean);
     }
@@ -134,7 +134,7 @@ static void again_cb(evutil_socket_t fd, short what, void *arg)
     xevent_add(clean->again, &pause);
 }
 
-/* Of the processes known so far. */
+/* Are all known targets gone? */
 static bool all_gone(struct clean *clean)
 {
     size_t i;
@@ -146,8 +146,8 @@ static bool all_gone(struct clean *clean)
     return true;
 }
 
-/* Their processes were in one. A process that ends is no longer one of the run before it leaves
- * its group, nor before its guard lets go of that. True: look again. */
+/* Waits for control groups of the processes. A process that exits stops being one of the run's
+ * before it leaves its group, and before its guard releases the group. True: look again. */
 static bool await_groups(struct clean *clean)
 {
     int64_t now_ns = clock_now_ns();
@@ -168,8 +168,8 @@ static void ask_to_end(struct clean *clean)
     signal_targets(clean, SIGTERM);
 }
 
-/* SIGSTOP first, so that they start nothing more. With an agent, everything below it is
- * killed, also processes that do not carry the run's id. */
+/* Sends SIGSTOP first, so that they start no more processes. If a target is an agent, kills
+ * everything below it, also processes that do not carry the run's id. */
 static void kill_targets(struct clean *clean)
 {
     size_t i;
@@ -212,8 +212,8 @@ static void finish(struct clean *clean)
     clean->done(body, clean->arg);
 }
 
-/* Cut the answer down to the size of a frame: in JSON a name of control characters takes six
- * times its size. */
+/* Shortens the answer to the size of a frame: in JSON, a name of control characters
+ * takes six times its size. */
 static bool shorten(json_t *body)
 {
     static const char *const lists[] = { "processes", "shm", "stale_files", "gpu_holders" };
@@ -234,7 +234,7 @@ static bool shorten(json_t *body)
     return is_cut;
 }
 
-/* A run's agent is listed for its run. A healthy one without ranks is just starting. */
+/* A run's agent is listed for its run. A healthy agent without ranks is just starting. */
 static bool is_told(const struct clean *clean, const struct orphan *orphan)
 {
     if (orphan->is_spared || !is_of_run(clean, orphan) ||
@@ -244,8 +244,8 @@ static bool is_told(const struct clean *clean, const struct orphan *orphan)
     return !clean->only_orphans || is_awaited(clean, orphan);
 }
 
-/* Also those that their guard is ending: there is nothing for us to do, but we say when they
- * are gone. */
+/* Includes processes that their guard is ending: we do not signal them, but
+ * report when they are gone. */
 static bool is_awaited(const struct clean *clean, const struct orphan *orphan)
 {
     return is_target(clean, orphan) || (clean->kill && clean->only_orphans && orphan->is_draining &&
@@ -265,7 +265,7 @@ static bool is_of_run(const struct clean *clean, const struct orphan *orphan)
     return clean->run == NULL || orphan->is_given_up || strcmp(orphan->run, clean->run) == 0;
 }
 
-/* With a run's id none: files do not show which run they are from. */
+/* With a run's id the list is empty: files do not show which run they belong to. */
 static json_t *list_shm(const struct clean *clean)
 {
     json_t *list, *file;

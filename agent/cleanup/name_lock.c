@@ -20,7 +20,7 @@
 #define LOCK    "muster-name-"
 #define REPLACE "muster-replace-"
 
-#define ANSWER_MS 300 /* an agent that does not answer is stopped, or an older one */
+#define ANSWER_MS 300 /* an agent that does not answer is stopped, or has an older version */
 
 struct name_lock {
     struct event *event;
@@ -98,7 +98,7 @@ bool name_lock_is_held(const struct namesake *other)
     FILE           *sockets = fopen("/proc/net/unix", "re");
     struct namesake its;
     char            line[512];
-    bool            found = sockets == NULL; /* not known: then it is */
+    bool            found = sockets == NULL; /* if that is unknown, it is held */
 
     while (!found && fgets(line, sizeof line, sockets) != NULL)
         found = read_line(line, &its) && strcmp(its.socket, other->socket) == 0;
@@ -148,7 +148,7 @@ static int bound_socket(const char *prefix, const char *run_id)
     return -1;
 }
 
-/* Its name begins with NUL: it is not a file. */
+/* The address begins with NUL: it is not a file. */
 static socklen_t address_of(const char *name, struct sockaddr_un *address)
 {
     size_t length = strlen(name);
@@ -158,10 +158,10 @@ static socklen_t address_of(const char *name, struct sockaddr_un *address)
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
 }
 
-/* ---- of the holder ---- */
+/* ---- for the holder ---- */
 
-/* Connections that nobody accepts would fill the queue, and the next caller would take this
- * for a dead socket. */
+/* Accepts all connections: otherwise they would fill the queue, and the next caller would
+ * take this for a dead socket. */
 static void connection_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct sockaddr_un from;
@@ -193,9 +193,9 @@ static void answer(struct name_lock *lock, int caller, const struct sockaddr_un 
         lock->replaced(run, lock->arg);
 }
 
-/* ---- of who wants the name ---- */
+/* ---- for the run that wants the name ---- */
 
-/* A line of /proc/net/unix. False: it is no lock. */
+/* Parses a line of /proc/net/unix. False: it is not a name lock. */
 static bool read_line(char *line, struct namesake *other)
 {
     const char *name = strstr(line, "@" LOCK);
@@ -207,7 +207,7 @@ static bool read_line(char *line, struct namesake *other)
     return run_of(name, LOCK, other->run);
 }
 
-/* Connect fd to it, if it is of our user. -1: fd is closed. */
+/* Connects fd to the other run's agent, if it belongs to our user. -1: fd is closed. */
 static int call(const struct namesake *other, int fd)
 {
     struct sockaddr_un address;
@@ -219,7 +219,7 @@ static int call(const struct namesake *other, int fd)
     return -1;
 }
 
-/* The part between the prefix and the pid. */
+/* Copies the part between the prefix and the pid. */
 static bool run_of(const char *name, const char *prefix, char run[RUNID_MAX + 1])
 {
     const char *id = name + strlen(prefix), *pid = strrchr(name, '-');

@@ -18,7 +18,7 @@
 #include "xalloc.h"
 
 #define RUN_VARIABLE  "MUSTER_RUN_ID="
-#define ENVIRON_MAX   (4u << 20) /* read of one process */
+#define ENVIRON_MAX   (4u << 20) /* bytes read per process */
 #define ANCESTORS_MAX 64
 #define KTHREADD      2          /* parent of the kernel's own threads */
 
@@ -99,7 +99,7 @@ void orphans_forget_gone(struct orphans *orphans)
     orphans->count = kept;
 }
 
-/* Started as the launcher starts an agent. */
+/* Checks whether it was started as the launcher starts an agent. */
 bool orphans_is_agent(pid_t pid)
 {
     char    path[64], line[PATH_MAX + 64];
@@ -142,7 +142,7 @@ void orphan_signal(struct orphan *orphan, int signal)
 
     if (orphan->is_spared || orphan->is_gone)
         return;
-    /* What a hung shell has started cannot be told any more once that has ended. */
+    /* Once a hung shell has exited, its children cannot be recognized any more. */
     if (!is_of_shell && (what_is(orphan->process.pid, false, run, &is_spared) != orphan->what ||
                          is_spared))
         return;
@@ -152,7 +152,7 @@ void orphan_signal(struct orphan *orphan, int signal)
 
 /* --- what a process is ------------------------------------------------------ */
 
-/* An agent may be one of those that do not let us see. */
+/* True also if we may not know: an agent may be such a process. */
 static bool may_be_here(pid_t pid)
 {
     static ino_t ours;
@@ -163,7 +163,7 @@ static bool may_be_here(pid_t pid)
     return its == 0 || its == ours;
 }
 
-/* 0: we may not know. */
+/* Returns 0 if we may not know. */
 static ino_t network_of(pid_t pid)
 {
     struct stat its;
@@ -173,8 +173,8 @@ static ino_t network_of(pid_t pid)
     return stat(path, &its) == 0 ? its.st_ino : 0;
 }
 
-/* What the process is to us; run is filled for a rank. A process that only looks like an
- * agent must not be ended, but processes below it may have an agent in it. */
+/* Classifies the process; run is filled for a rank. A process that only looks like an agent
+ * must not be killed, but processes below it may have an agent in it. */
 static enum orphan_what what_is(pid_t pid, bool with_shells, char *run, bool *is_spared)
 {
     run[0] = '\0';
@@ -188,7 +188,7 @@ static enum orphan_what what_is(pid_t pid, bool with_shells, char *run, bool *is
                ? ORPHAN_RANK : ORPHAN_NONE;
 }
 
-/* Asked last: of all files there the kernel takes longest for this one. */
+/* Called last: of all files in /proc/PID, the kernel takes longest for this one. */
 static bool is_ours(pid_t pid)
 {
     uid_t uid;
@@ -196,8 +196,8 @@ static bool is_ours(pid_t pid)
     return process_uid(pid, &uid) && uid == getuid();
 }
 
-/* By its executable, wherever that was copied to: the same file as ours, or one in a
- * directory that is named by a hash. */
+/* Recognizes the agent by its executable, wherever that was copied to: the same file as ours,
+ * or one in a directory that is named by a hash. */
 static bool is_agent_file(pid_t pid)
 {
     char        path[64], exe[PATH_MAX], *folder;
@@ -218,7 +218,7 @@ static bool is_agent_file(pid_t pid)
     return folder != NULL && strspn(folder + 1, "0123456789abcdef") == 64;
 }
 
-/* The run named in its environment; false if there is none. */
+/* Finds the run in the process's environment; false if there is none. */
 static bool run_of(pid_t pid, char *run)
 {
     const size_t length = strlen(RUN_VARIABLE);
@@ -236,8 +236,9 @@ static bool run_of(pid_t pid, char *run)
     return run[0] != '\0';
 }
 
-/* A login shell that hangs before it comes to the agent, whose sshd is gone, or what it has
- * started: its session is that of a shell whose command ends in an agent. */
+/* Is this a login shell whose sshd is gone and that hangs before it starts the
+ * agent, or a process that it has started? Its session is that of a shell whose
+ * command ends in an agent. */
 static bool is_start_shell(pid_t pid)
 {
     static const char command[] = "/muster-agent\" --nonce - ;";
@@ -253,8 +254,8 @@ static bool is_start_shell(pid_t pid)
     return size > 0 && memmem(line, (size_t)size, command, strlen(command)) != NULL;
 }
 
-/* Us, our ancestors and descendants: they may carry the variable themselves, if a rank calls
- * muster clean. */
+/* This process, its ancestors and descendants: they may have the variable themselves, if a
+ * rank calls muster clean. */
 static bool is_ourselves(const struct processes *all, pid_t pid)
 {
     return descends_from(all, getpid(), pid) || descends_from(all, pid, getpid());
@@ -270,11 +271,11 @@ static bool is_known(const struct orphans *orphans, const struct process *proces
     return false;
 }
 
-/* --- whether its run is running --------------------------------------------- */
+/* --- whether a run is running ----------------------------------------------- */
 
-/* The agent above a process shows whether its run is running. A guard looks like an agent,
- * but has one above it: if that one is sick, the guard is no sign of life. One that has lost its
- * parent may go on in another network namespace, as another node of the run. */
+/* The agent above a process shows whether its run is running. A guard looks like an agent, but
+ * has one above it: if that agent is sick, the guard is no sign of life. An agent that has lost
+ * its parent may continue in another network namespace, as another node of the run. */
 static void judge(struct orphans *orphans, const struct processes *all)
 {
     struct orphan *begin = orphans->item, *end = begin + orphans->count, *one, *agent;
@@ -304,8 +305,8 @@ static void judge(struct orphans *orphans, const struct processes *all)
     }
 }
 
-/* Agents get the run's id from their ranks. Above a rank is the guard, above that the agent;
- * further up there may be those of a run in which all of this is one rank. */
+/* Agents get the run's id from their ranks. Above a rank is the guard, above the guard the
+ * agent; further up there may be agents of a run in which all of this is one rank. */
 static void name_agents(const struct orphans *orphans, const struct orphan *rank,
                         const struct processes *all)
 {
@@ -336,7 +337,7 @@ static bool is_same(const struct process *one, const struct process *other)
     return one->pid == other->pid && one->start == other->start;
 }
 
-/* An agent that is not stopped has a launcher, or is about to end. In a container the
+/* An agent that is not stopped has a launcher, or will exit soon. In a container the
  * launcher may be process 1. */
 static bool is_healthy(const struct orphan *agent)
 {
@@ -350,16 +351,16 @@ static bool is_healthy(const struct orphan *agent)
     return strcmp(name, "muster\n") == 0 || has_reconnect_socket(agent);
 }
 
-/* By a signal or a debugger. */
+/* True if it was stopped by a signal or a debugger. */
 static bool is_stopped(const struct orphan *agent)
 {
     return agent->process.state == 'T' || agent->process.state == 't';
 }
 
-/* An agent whose SSH session has died has no parent until the run ends, but the run
- * continues once the launcher is back: see doc/PROTOCOL, section 6. Its reconnect socket
- * stays open. Any process can listen under such a name, so look among the files that the
- * agent itself has open. Connecting would prove less: a busy agent may be slow to answer. */
+/* An agent whose SSH session has died has no parent until the run ends, but the run continues
+ * once the launcher reconnects: see doc/PROTOCOL, section 6. Its reconnect socket stays open.
+ * Any process can listen under such a name, so this looks among the files that the agent has
+ * open. Connecting would prove less: a busy agent may be slow to answer. */
 static bool has_reconnect_socket(const struct orphan *agent)
 {
     char          line[512], start[ORPHAN_RUN_ID_MAX + 16];

@@ -23,16 +23,16 @@
 #include "runid.h"
 #include "xalloc.h"
 
-#define GROUPS_DEEP 16    /* of nested control groups */
+#define GROUPS_DEEP 16    /* depth of nested control groups */
 #define GROUPS_MOST 50000
-#define PART_OLD_S  60    /* a copy that is being sent grows all the time; this one does not */
+#define PART_OLD_S  60    /* a copy in progress grows all the time; an older part does not */
 
 struct stale {
     json_t     *list;
     bool        remove;
-    int         looked_at; /* control groups */
-    const char *run;       /* NULL: of none in particular */
-    bool        has_dying; /* a control group of it without a guard, that stays */
+    int         looked_at; /* number of control groups */
+    const char *run;       /* NULL: no particular run */
+    bool        has_dying; /* a control group of that run remains, though its guard is gone */
 };
 
 static void add_all_parts(struct stale *stale);
@@ -60,7 +60,7 @@ json_t *stale_files_list(bool remove)
     return stale.list;
 }
 
-/* The places that launcher/transport/agent_start.c tries, in that order. */
+/* Looks in the places that launcher/transport/agent_start.c tries, in that order. */
 static void add_all_parts(struct stale *stale)
 {
     const char *user = getenv("LOGNAME") != NULL ? getenv("LOGNAME") : "me";
@@ -159,7 +159,7 @@ static void add_parts(struct stale *stale, const char *base)
         closedir(dir);
 }
 
-/* Its name is a dot and the nonce of its connection. */
+/* A part's name is a dot and the nonce of its connection. */
 static void add_parts_in(struct stale *stale, const char *folder)
 {
     DIR           *dir = opendir(folder);
@@ -180,8 +180,8 @@ static void add_parts_in(struct stale *stale, const char *folder)
 
 /* --- notices ---------------------------------------------------------------- */
 
-/* launcher/plan/plan.c has drawn their names; who has made one holds a lock on it. Ours is shared:
- * others may be looking, too. */
+/* launcher/plan/plan.c has drawn their names. The agent that has made one holds a lock on it.
+ * Our lock is shared: other processes may be looking, too. */
 static void add_notices(struct stale *stale)
 {
     DIR           *dir = opendir("/tmp");
@@ -205,7 +205,7 @@ static void add_notices(struct stale *stale)
         closedir(dir);
 }
 
-/* "muster-notice-", 32 hex digits, and what each node and generation adds. */
+/* Matches "muster-notice-", 32 hex digits, and the part that each node and generation adds. */
 static bool is_notice(const char *name)
 {
     static const char begin[] = "muster-notice-";
@@ -224,7 +224,7 @@ static bool add_partial(const char *path, void *arg)
 
 /* --- all kinds -------------------------------------------------------------- */
 
-/* True: it was removed. */
+/* True: the file or group was removed. */
 static bool add(struct stale *stale, const char *what, const char *path)
 {
     struct cgroup group;

@@ -1,11 +1,10 @@
-/* stale_files.h - what muster itself has left on a node where it was killed
+/* stale_files.h - files of muster that are left on a node where it was killed
  *
  *     group  a control group without processes, whose guard is dead
- *     file   a part of muster-agent, from a copy that broke off; what an agent that is dead has
- *            told its ranks in a file, MUSTER_NOTICE_FILE
+ *     file   a part of muster-agent, from a copy that was interrupted; the notice file
+ *            (MUSTER_NOTICE_FILE) of an agent that is dead
  *
- * All of it belongs to this user and takes almost no space, but stays until somebody
- * removes it.
+ * All of them belong to this user and take almost no space, but stay until they are removed.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_STALE_FILES_H
@@ -15,14 +14,14 @@
 
 #include <jansson.h>
 
-#define STALE_FILES_MAX 256 /* reported, and removed, at a time */
+#define STALE_FILES_MAX 256 /* at most this many are reported, and removed, at a time */
 
-/* [{"what":"group", "path":"/sys/fs/cgroup/...", "gone":false}, ...]. remove: try to remove
- * each; gone says whether it worked. */
+/* Returns [{"what":"group", "path":"/sys/fs/cgroup/...", "gone":false}, ...]. remove: try to
+ * remove each; gone says whether that worked. */
 json_t *stale_files_list(bool remove);
 
-/* Remove only control groups. True: one of this run is still there though its guard has ended,
- * since a process of it is not quite gone. Try again in a moment. */
+/* Removes only control groups. True: a group of this run still exists though its guard has
+ * exited, since one of its processes is not quite gone. Try again in a moment. */
 bool stale_files_remove_groups(const char *run);
 
 #endif

@@ -19,7 +19,7 @@
 #define OK         200
 #define NONE       404
 #define EAST_S     (8 * 3600)
-#define TEXT_MAX   256  /* of an answer that is a time or a word */
+#define TEXT_MAX   256  /* bytes of an answer that is a time or a word */
 #define EVENTS_MAX 8192
 
 static const struct cloud clouds[] = {
@@ -139,7 +139,7 @@ int cloud_by_url(struct cloud *cloud, const char *url, char *room, size_t size, 
     return 0;
 }
 
-/* Whoever answers must not write headers of ours. */
+/* Validates the word: the answer must not be able to add headers to our requests. */
 int cloud_read_first(const char *body, size_t size, char word[CLOUD_FIRST_MAX + 1])
 {
     size_t length = trimmed(body, size), i;
@@ -222,7 +222,7 @@ static enum cloud_says read_true(const char *body, size_t size, struct error *er
     return err_set(err, "it says neither TRUE nor FALSE");
 }
 
-/* Of several events about this VM the first that can be believed. */
+/* If there are several events about this VM, the first one that can be believed counts. */
 static enum cloud_says read_events(const char *body, size_t size, const char *self, int64_t now_s,
                                    struct cloud_notice *notice, struct error *err)
 {
@@ -285,7 +285,7 @@ static enum cloud_says believe(int64_t at_s, int64_t now_s, struct cloud_notice 
     return CLOUD_GOES;
 }
 
-/* "2026-11-22T08:22:00Z", and nothing else. */
+/* Parses "2026-11-22T08:22:00Z", and nothing else. */
 static bool parse_time(const char *text, size_t size, char between, const char *end, int64_t *at_s)
 {
     struct tm parts = { 0 }, same;
@@ -306,7 +306,7 @@ static bool parse_time(const char *text, size_t size, char between, const char *
            same.tm_sec == parts.tm_sec;
 }
 
-/* -10000: they are none. */
+/* Returns -10000 if they are not digits. */
 static int digits(const char *text, int count)
 {
     int number = 0;
@@ -319,7 +319,7 @@ static int digits(const char *text, int count)
     return number;
 }
 
-/* "Sun, 22 Nov 2026 08:22:00 GMT". */
+/* Parses "Sun, 22 Nov 2026 08:22:00 GMT". */
 static bool parse_http_date(const char *text, int64_t *at_s)
 {
     struct tm   parts = { 0 };

@@ -21,16 +21,16 @@
 
 struct metadata {
     struct evhttp_connection *connection;
-    struct event             *over; /* time is up; or, made active, there is an answer */
+    struct event             *over; /* time is up or, if activated, the request is over */
     metadata_answer_f        *answer;
     void                     *arg;
     bool                      was_connected;
     bool                      has_reply;
     struct metadata_reply     reply;
-    struct error              err; /* why there is none */
+    struct error              err; /* why there is no reply */
 };
 
-/* Of metadata_ask(). */
+/* State of one metadata_ask() call. */
 struct waiting {
     struct metadata_reply *reply;
     struct error          *err;
@@ -76,7 +76,7 @@ void metadata_free(struct metadata *metadata)
     free(metadata);
 }
 
-/* The bound of the bufferevent is for what evhttp reads while it expects nothing. */
+/* The bufferevent's limit is for bytes that evhttp reads while it expects none. */
 static void connection_begin(struct metadata *metadata, struct event_base *base,
                              const struct cloud *cloud)
 {
@@ -92,7 +92,8 @@ static void connection_begin(struct metadata *metadata, struct event_base *base,
                              METADATA_HEAD + METADATA_BODY);
 }
 
-/* If there is no way to the address, done_cb() was called when evhttp_make_request() returns. */
+/* If there is no route to the address, evhttp_make_request() calls
+ * done_cb() before it returns. */
 static void request_send(struct metadata *metadata, const struct cloud *cloud,
                          enum metadata_asked asked, const char *first)
 {
@@ -116,7 +117,7 @@ static void request_send(struct metadata *metadata, const struct cloud *cloud,
     if (evhttp_make_request(metadata->connection, request,
                             is_put ? EVHTTP_REQ_PUT : EVHTTP_REQ_GET, paths[asked]) < 0)
         xalloc_die();
-    /* libevent does not make its sockets so, and takes none of ours. */
+    /* libevent does not set close-on-exec on its sockets, and accepts none of ours */
     fd = bufferevent_getfd(evhttp_connection_get_bufferevent(metadata->connection));
     if (fd >= 0)
         evutil_make_socket_closeonexec(fd);
@@ -130,8 +131,8 @@ static void add_header(struct evkeyvalq *headers, struct cloud_header header)
 
 /* --- the answer ------------------------------------------------------------- */
 
-/* evhttp would keep the headers of any number of heads with 100 Continue, for which nobody asks;
- * and with "Connection: keep-alive" it would take a body whose end is that of the connection for
+/* evhttp would keep the headers of any number of 100 Continue responses, which we never ask
+ * for. And with "Connection: keep-alive" it would take a body that ends with the connection for
  * an empty one, which would mean that this machine is safe. */
 static int head_cb(struct evhttp_request *request, void *arg)
 {
@@ -149,9 +150,9 @@ static void close_cb(struct evhttp_connection *connection, void *arg)
     metadata->was_connected = true;
 }
 
-/* request: if its status is 0, the connection was refused; NULL: all that may go wrong else, and
- * errno is about the connection if there was none. evhttp still uses its connection when this
- * returns: over_cb() does the rest, in which it may be freed. */
+/* request: if its status is 0, the connection was refused; NULL: any other failure, and errno
+ * is about the connection if there was none. evhttp still uses its connection when this
+ * returns. So over_cb(), in which it may be freed, does the rest. */
 static void done_cb(struct evhttp_request *request, void *arg)
 {
     struct metadata       *metadata = arg;
@@ -179,7 +180,7 @@ static void over_cb(evutil_socket_t fd, short what, void *arg)
                      metadata->arg);
 }
 
-/* Frees the request, too, if there is no answer yet. */
+/* Also frees the request, if there is no answer yet. */
 static void hang_up(struct metadata *metadata)
 {
     if (metadata->connection != NULL)

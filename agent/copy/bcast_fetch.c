@@ -30,12 +30,13 @@ struct bcast_fetch {
     struct seal_link              link;
     unsigned char                 random[SEAL_RANDOM_BYTES];
     struct seal                   asks, answers;
-    struct bufferevent           *stream; /* to write; it would read 4 KiB at a time */
+    struct bufferevent           *stream; /* only writes; it would read 4 KiB at a time */
     struct event                 *readable; /* NULL: not connected */
-    unsigned char                *wire;   /* SEAL_WIRE_MAX, of which have came and were not taken */
+    unsigned char                *wire;   /* SEAL_WIRE_MAX bytes; the first `have` arrived
+                                             and were not taken */
     size_t                        have;
-    struct event                 *begin; /* the result of connect(), which must not come at once */
-    struct evbuffer              *waiting; /* ids to ask for once it is linked */
+    struct event                 *begin; /* connects later: no callback may come at once */
+    struct evbuffer              *waiting; /* ids to request once the connection is linked */
     unsigned char                *message; /* SEAL_MESSAGE_MAX */
     struct sockaddr_storage       address;
     socklen_t                     address_size;
@@ -159,7 +160,7 @@ static void readable_cb(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-/* What is left is less than a message, so there is room for the rest of it. */
+/* The rest is less than a message, so there is room to complete it. */
 static void take_all(struct bcast_fetch *fetch)
 {
     struct error err;
@@ -196,7 +197,7 @@ static bool take_random(struct bcast_fetch *fetch)
     return true;
 }
 
-/* Once it is linked, the launcher looks whether it makes progress. */
+/* Once linked, the launcher checks whether there is progress. */
 static void take_message(struct bcast_fetch *fetch, size_t size)
 {
     unsigned char type = fetch->message[0];

@@ -25,7 +25,7 @@
 
 #define LINKS_MAX   BCAST_SERVE_LINKS_MAX
 #define CALLERS_MAX 64 /* connections */
-#define QUEUED_MAX  (2u << 20) /* bytes to be sent over one of them, before its next chunk */
+#define QUEUED_MAX  (2u << 20) /* bytes queued on one of them before its next chunk */
 
 struct expected {
     struct seal_link link;
@@ -37,8 +37,8 @@ struct caller {
     struct caller      *next;
     struct bufferevent *stream;
     char                address[INET6_ADDRSTRLEN];
-    uint32_t            link;    /* 0: it has not said which */
-    bool                is_open; /* it has proved that it knows the key */
+    uint32_t            link;    /* 0: unknown, before the greeting */
+    bool                is_open; /* the caller has proved that it knows the key */
     struct seal         asks, answers;
     struct evbuffer    *asked; /* ids */
 };
@@ -50,7 +50,7 @@ struct bcast_serve {
     struct sockaddr_storage       address;
     socklen_t                     address_size;
     int                           port;
-    struct event                 *listening; /* NULL: not */
+    struct event                 *listening; /* NULL: not listening */
     struct expected              *expected;
     size_t                        count;
     struct caller                *callers;
@@ -139,7 +139,7 @@ static int listen_begin(struct bcast_serve *serve, struct error *err)
     return 0;
 }
 
-/* The kernel chooses a free port. */
+/* The kernel chooses a free port if address has none. */
 static int listening_socket(struct bcast_serve *serve)
 {
     struct sockaddr_storage own = { 0 };
@@ -262,7 +262,7 @@ static void read_cb(struct bufferevent *stream, void *arg)
         remove_caller(caller);
 }
 
-/* What it says does not prove anything yet, so the link remains expected. */
+/* The greeting proves nothing yet, so the link remains expected. */
 static bool take_greeting(struct caller *caller, struct evbuffer *in)
 {
     unsigned char    greeting[STREAM_GREETING_BYTES], random[SEAL_RANDOM_BYTES];
@@ -303,8 +303,8 @@ static bool is_from(const struct expected *expected, const char *address)
     return false;
 }
 
-/* The first one that opens proves that it knows the key: no second connection may have the
- * link. */
+/* The first message that opens proves that the caller knows the key: no second
+ * connection may use the link. */
 static bool take_message(struct caller *caller, size_t size)
 {
     const unsigned char *message = caller->serve->message;
@@ -361,7 +361,7 @@ static void write_cb(struct bufferevent *stream, void *arg)
         remove_caller(arg);
 }
 
-/* In the order in which they were asked for, as far as they are here. */
+/* Answers in the order of the requests, as far as the chunks are here. */
 static bool answer(struct caller *caller)
 {
     const struct bcast_serve *serve = caller->serve;

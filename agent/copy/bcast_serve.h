@@ -1,8 +1,8 @@
-/* bcast_serve.h - give chunks to other nodes of the run (bcast_stream.h)
+/* bcast_serve.h - serves chunks to other nodes of the run (bcast_stream.h)
  *
- * The socket listens on the address that the launcher's own connection came to, on a free port,
- * and only while a node is expected that has not called yet. Whoever does not have the address and
- * the key of an expected node is turned away.
+ * The socket listens on the address at which the launcher's own connection arrived, on a free
+ * port, and only while an expected node has not connected yet. A caller without the address
+ * and the key of an expected node is rejected.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_BCAST_SERVE_H
@@ -17,28 +17,28 @@
 #include "err.h"
 #include "strlist.h"
 
-#define BCAST_SERVE_LINKS_MAX 64 /* expected, and not yet called */
+#define BCAST_SERVE_LINKS_MAX 64 /* expected nodes that have not connected yet */
 
 struct bcast_serve_ops {
-    /* As bcast_receive_read(). */
+    /* Like bcast_receive_read(). */
     int (*read)(struct chunk chunk, void *bytes, size_t *size, void *arg);
 };
 
 struct bcast_serve;
 
-/* address: where to listen; port 0: on any that is free. */
+/* address: where to listen; port 0: on any free port. */
 struct bcast_serve *bcast_serve_new(struct event_base *base, const char *address, int port,
                                     const struct bcast_serve_ops *ops, void *arg);
 void bcast_serve_free(struct bcast_serve *serve); /* NULL is fine */
 
-/* A node with one of these addresses will call, once. Returns the port, or -1 with err. */
+/* A node with one of these addresses will connect, once. Returns the port, or -1 with err. */
 int bcast_serve_expect(struct bcast_serve *serve, const struct seal_link *link,
                        const struct strlist *callers, struct error *err);
 
-/* Nodes that are connected, or expected. */
+/* Counts the nodes that are connected or expected. */
 size_t bcast_serve_callers(const struct bcast_serve *serve);
 
-/* There may be chunks now that were not there before. */
+/* Call it when new chunks may have arrived. */
 void bcast_serve_wake(struct bcast_serve *serve);
 
 #endif

@@ -102,7 +102,7 @@ int seal_put(struct seal *seal, struct evbuffer *out, const void *head, size_t h
     return 0;
 }
 
-/* The number is used up, whatever comes of this message. */
+/* Uses the next number, whatever happens to this message. */
 static void begin_message(struct seal *seal, size_t size, bool is_sealing)
 {
     unsigned char nonce[NONCE_BYTES] = { 0 }, bound[BOUND_BYTES], *at = bound;
@@ -132,7 +132,7 @@ int seal_take(struct seal *seal, struct evbuffer *in, unsigned char *message, si
         return 0;
     whole = seal_wire_bytes(get_u32(header));
     if (whole > SEAL_WIRE_MAX || have < whole)
-        have = sizeof header; /* it may be an impossible one already */
+        have = sizeof header; /* its size may already be impossible */
     else if ((wire = evbuffer_pullup(in, (ev_ssize_t)whole)) == NULL)
         xalloc_die();
     rc = seal_open(seal, wire, have, message, size, err);
@@ -164,7 +164,7 @@ int seal_open(struct seal *seal, const unsigned char *wire, size_t have, unsigne
     return err_set(err, "a message that is not the next one of the other end");
 }
 
-/* libcrypto fails here only for want of memory or random numbers. */
+/* libcrypto fails here only for lack of memory or random numbers. */
 static void must(int rc)
 {
     if (rc != 1)

@@ -1,8 +1,9 @@
 /* checkpoint.c - can a run continue from the last checkpoint in this folder?
  *
- * A folder of DeepSpeed's checkpoints, and of muster-train's, has a file "latest" with the name
- * of the last one, which has a file or more for each rank. Ranks may have written to the disks of
- * their own nodes, so a node may have those of some ranks only: but of ranks in a row.
+ * A folder of DeepSpeed's checkpoints, and of muster-train's, has a file "latest" with the
+ * name of the last checkpoint, which has one or more files per rank. Ranks may have
+ * written to the disks of their own nodes, so a node may have the files of only some
+ * ranks, but these are consecutive.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -73,7 +74,8 @@ static void look_into(const struct checkup *checkup, DIR *dir, const char *path)
     json_decref(families);
 }
 
-/* To {"zero_pp_rank_#_mp_rank_00_optim_states.pt": {"low":0, "high":3, "count":4}, ...}. */
+/* Counts a file in {"zero_pp_rank_#_mp_rank_00_optim_states.pt": {"low":0,
+ * "high":3, "count":4}, ...}. */
 static void count(json_t *families, const char *name)
 {
     const char *mark = strstr(name, "pp_rank_"), *digits, *end;
@@ -92,7 +94,7 @@ static void count(json_t *families, const char *name)
     seen = json_object_get(families, family);
     if (seen == NULL) {
         seen = json_pack("{s:I, s:I, s:I}", "low", rank, "high", rank, "count", (json_int_t)0);
-        json_object_set_new(families, family, seen); /* a name that is not UTF-8 is ignored */
+        json_object_set_new(families, family, seen); /* ignores a name that is not UTF-8 */
         seen = json_object_get(families, family);
     }
     free(family);
@@ -106,7 +108,7 @@ static void count(json_t *families, const char *name)
                                                             seen, "count"))));
 }
 
-/* NULL: none. Caller frees. */
+/* Describes a missing file. NULL: none. Caller frees. */
 static char *hole_in(json_t *families)
 {
     const char *family;

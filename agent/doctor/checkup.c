@@ -24,18 +24,18 @@
 #include "frame.h"
 #include "node/test_switch.h"
 
-#define LOOK_MAX_MS 10 /* between two looks whether a check has ended */
+#define LOOK_MAX_MS 10 /* between two looks whether a check has exited */
 #define NS_PER_MS   1000000
 #define ROUND_LAST  2
 
-/* Round 0 is about this node, round 1 about the ways to the others, each later one about the speed
- * of one of them. */
+/* Round 0 is about this node, round 1 about the connections to the others, each later round
+ * about the speed to one of them. */
 static const struct {
     const char    *name;
     checkup_check *check;
     int            round;
     bool           only_full;
-    const char    *breaks; /* if it hangs or crashes */
+    const char    *breaks; /* problem if it hangs or crashes */
 } checks[] = {
     { "names", names_check, 0, false, "each lookup of a name waits" },
     { "disks", disks_check, 0, false, "programs hang when they touch that file system" },
@@ -108,8 +108,8 @@ static void run_apart(struct checkup *checkup, size_t which)
                                                  (double)(clock_now_ns() - begun_ns) / 1e6));
 }
 
-/* False: not within that time; it is killed then, but may be stuck. A kernel without pidfd_open()
- * gives -1, of which poll() says nothing: then there are looks. */
+/* False: the child did not exit in time; it is killed then, but may be stuck. Without
+ * pidfd_open() the descriptor is -1, which poll() ignores: then this looks repeatedly. */
 static bool await(pid_t pid, double limit_s, int *status)
 {
     int64_t       late_ns = clock_now_ns() + (int64_t)(limit_s * NS_PER_S), left_ns;

@@ -1,4 +1,5 @@
-/* cold.c - how fast data is read that no cache has: a disk restored from a snapshot loads lazily
+/* cold.c - how fast is data read that is in no cache? A disk restored
+ * from a snapshot loads lazily
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -18,7 +19,7 @@
 #define READS      64
 #define READ_BYTES (128u << 10)
 #define ALIGN      4096
-#define LOOK_MAX   20000 /* entries of folders */
+#define LOOK_MAX   20000 /* entries of folders to look at */
 #define DEPTH_MAX  6
 #define SIZE_LEAST (64ll << 20)
 #define SLOW_MS    50.0
@@ -75,7 +76,7 @@ static void find_largest(const char *folder, int depth, dev_t disk, struct large
         closedir(dir);
 }
 
-/* Around the page cache, at random. */
+/* Reads at random offsets, bypassing the page cache. */
 static void measure(const struct checkup *checkup, const struct largest *largest)
 {
     int      fd = open(largest->path, O_RDONLY | O_DIRECT | O_CLOEXEC);

@@ -1,8 +1,8 @@
 /* cuda.c - can a program use the GPUs at all?
  *
- * Although the driver is loaded and NVML is content, cuInit() may fail, or never come back.
- * An interpreter calls it, that of the ranks if there is one, since a static agent cannot load
- * NVIDIA's library beside every version of the C library.
+ * Even if the driver is loaded and NVML works, cuInit() may fail, or never return. An
+ * interpreter calls it, that of the ranks if there is one, since a static agent cannot load
+ * NVIDIA's library together with every version of the C library.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -16,13 +16,13 @@
 #include "node/gpu.h"
 #include "task/command.h"
 
-#define ASK_S      7.0 /* less than a check may take, which knows less of what hangs */
+#define ASK_S      7.0 /* less than the limit of a check, whose message would be less precise */
 #define ASK_FULL_S 40.0
 #define FABRIC     802 /* CUDA_ERROR_SYSTEM_NOT_READY */
-#define MISMATCH   803 /* CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: gpu driver tells it */
+#define MISMATCH   803 /* CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: see check "gpu driver" */
 
-/* "ERROR WHAT": a code of CUDA and the call that gave it; 0: all is well. With an argument 1 MiB
- * goes to each GPU and back. */
+/* Prints "ERROR WHAT": an error code of CUDA and the call that returned it; 0: no error. With
+ * an argument, it copies 1 MiB to each GPU and back. */
 static const char ask[] =
     "import ctypes as c, os, sys\n"
     "os.environ.pop('CUDA_VISIBLE_DEVICES', None)\n"
@@ -70,7 +70,7 @@ void cuda_check(const struct checkup *checkup)
         checkup_find(checkup, CHECKUP_FAIL, "no CUDA program starts",
                      "install the libraries of the loaded driver (modinfo -F version nvidia)",
                      "CUDA: %s", why);
-    } /* else: no interpreter, which is another check */
+    } /* else: no interpreter, which another check reports */
     command_clear(&result);
 }
 

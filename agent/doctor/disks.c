@@ -1,4 +1,4 @@
-/* disks.c - file systems: mounted as fstab says, with space and inodes, writable; the data disk
+/* disks.c - file systems: mounted as in fstab, with space and inodes, writable; the data disk
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -18,17 +18,17 @@
 
 #define MIB        (1024.0 * 1024.0)
 #define INODES_FEW 1000
-#define MARKER     ".muster-data.json" /* muster bootstrap puts it on a data disk */
+#define MARKER     ".muster-data.json" /* muster bootstrap writes it to a data disk */
 #define PLACES_MAX 32
 #define MARKER_MAX 65536
 #define CACHE_BREAKS                                                                              \
     "muster has to keep its agent in another place, and PyTorch and Triton cannot use what they " \
     "compile"
 
-/* Where so little is left that it will not do, or soon not. */
+/* Places that need some free space: less than warn_mib will soon be too little. */
 static const struct place {
-    const char *path; /* NULL: that of the request */
-    const char *key;  /* of the request */
+    const char *path; /* NULL: taken from the request */
+    const char *key;  /* in the request */
     double      warn_mib, fail_mib;
     bool        is_written;
     const char *breaks;
@@ -71,7 +71,8 @@ void disks_check(const struct checkup *checkup)
     cache_check(checkup, seen, &count);
 }
 
-/* What fstab wants at boot, and is not there: a data disk with nofail, for example. */
+/* Finds file systems that fstab wants at boot but that are not mounted: a data disk
+ * with nofail, for example. */
 static void mounts_check(const struct checkup *checkup)
 {
     char          path[PATH_MAX], mend[PATH_MAX], line[4096];
@@ -114,7 +115,7 @@ static bool is_mounted(const struct checkup *checkup, const char *path, char *ty
     return is_found;
 }
 
-/* What the launcher compares: all nodes have the same there, or none has. */
+/* Reports a fact that must be the same on all nodes. */
 static void data_check(const struct checkup *checkup, const char *path)
 {
     char        marker[PATH_MAX], text[MARKER_MAX], type[64] = "", name[PATH_MAX];
@@ -137,7 +138,7 @@ static void data_check(const struct checkup *checkup, const char *path)
         checkup_fact(checkup, marker, json_sprintf("a mounted %s", type));
 }
 
-/* A file system is looked at once. */
+/* Checks each file system only once. */
 static void place_check(const struct checkup *checkup, const struct place *place, const char *path,
                         dev_t *seen, size_t *seen_count)
 {

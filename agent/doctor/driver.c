@@ -1,5 +1,5 @@
-/* driver.c - the NVIDIA driver: the module that is loaded and the library that is installed; what
- * it has written into the kernel's log
+/* driver.c - the NVIDIA driver: loaded module, installed library, and its
+ * errors in the kernel's log
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -25,7 +25,7 @@ void driver_check(const struct checkup *checkup)
                      driver.library);
 }
 
-/* Of the last day. One line of findings for each number. */
+/* Reports errors of the last day. One finding for each Xid number. */
 void xid_check(const struct checkup *checkup)
 {
     int  counts[XIDS_MAX], xid;

@@ -1,6 +1,6 @@
-/* files.c - what the ranks are given by name: the script, the working directory, paths
+/* files.c - files that the ranks get by name: the script, the working directory, paths
  *
- * The content of the script is a fact, and so is which of the paths are there.
+ * The content of the script is a fact, and so is which of the paths exist.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -72,7 +72,7 @@ static void script_check(const struct checkup *checkup, const char *script)
     free(bytes);
 }
 
-/* Only if the user has fixed it: otherwise muster takes a free one. */
+/* Only checks a port that the user has fixed: otherwise muster chooses a free one. */
 static void port_check(const struct checkup *checkup)
 {
     int port = (int)json_integer_value(json_object_get(checkup->request, "master_port"));

@@ -1,4 +1,5 @@
-/* interfaces.c - the interfaces that the user has named, and a free port for the round of peers
+/* interfaces.c - the interfaces that the user has named; finds a free
+ * port for the round of peers
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -35,7 +36,7 @@ void interfaces_check(const struct checkup *checkup)
                          "%s=%s: there is no such interface", name, json_string_value(value));
 }
 
-/* "eth,ib0", "=eth0", "^docker": beginnings of names, or with = the whole. */
+/* Parses "eth,ib0", "=eth0", "^docker": prefixes of names or, with =, complete names. */
 static bool names_one(const char *value)
 {
     struct if_nameindex *all, *one;

@@ -1,4 +1,4 @@
-/* leftovers.c - what earlier runs have left here: processes, shared memory; who has the GPUs
+/* leftovers.c - processes and shared memory of earlier runs; processes that have the GPUs open
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -14,7 +14,7 @@
 #include "node/gpu_holders.h"
 #include "node/shm.h"
 
-#define OLD_S      10 /* younger ones may be about to end */
+#define OLD_S      10 /* younger ones may be about to exit */
 #define MIB        (1024.0 * 1024.0)
 #define CLEAN_MEND "muster clean --kill"
 
@@ -35,7 +35,7 @@ void leftovers_check(const struct checkup *checkup)
     shm_check(checkup);
 }
 
-/* Other users than root see only whether their own files are in use. */
+/* Users other than root see only whether their own files are in use. */
 static void shm_check(const struct checkup *checkup)
 {
     json_t *stale = shm_stale(geteuid() != 0), *file;

@@ -4,7 +4,8 @@
 #ifndef MUSTER_AGENT_LISTEN_H
 #define MUSTER_AGENT_LISTEN_H
 
-/* On all addresses, of both kinds if there is IPv6, without blocking. -1: that port is taken. */
+/* Listens on all addresses, of both families if there is IPv6, without
+ * blocking. -1: the port is taken. */
 int listen_at(int port);
 
 #endif

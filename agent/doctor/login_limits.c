@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define NOFILE_FEW  1024 /* each data loader takes dozens */
+#define NOFILE_FEW  1024 /* each data loader needs dozens */
 #define NPROC_FEW   4096
 #define PIDS_FEW    4096
 #define MEMLOCK_FEW (1ull << 30)
@@ -59,7 +59,7 @@ static bool has_infiniband(const struct checkup *checkup)
     return is_there;
 }
 
-/* Of the session's group and those above it. */
+/* Finds the lowest limits of the session's group and the groups above it. */
 static void cgroup_check(const struct checkup *checkup)
 {
     char      text[4096], meminfo[8192], *group, *slash;
@@ -73,7 +73,7 @@ static void cgroup_check(const struct checkup *checkup)
         return;
     group += strlen("0::");
     group[strcspn(group, "\n")] = '\0';
-    do { /* at last that of "", which has limits in a container */
+    do { /* finally "", which has limits in a container */
         slash = strrchr(group, '/');
         if ((limit = cgroup_limit(checkup, group, "memory.max")) >= 0 &&
             (memory < 0 || limit < memory))
@@ -94,7 +94,7 @@ static void cgroup_check(const struct checkup *checkup)
                      "the login session may have %lld processes", pids);
 }
 
-/* -1: none. */
+/* Returns -1 if there is no limit. */
 static long long cgroup_limit(const struct checkup *checkup, const char *group, const char *file)
 {
     char path[PATH_MAX], text[64];

@@ -1,4 +1,4 @@
-/* machine.c - processors and memory: what else is going on here; updates that are waiting
+/* machine.c - processors and memory: other load on this machine; pending updates
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -46,7 +46,7 @@ void machine_check(const struct checkup *checkup)
     checkup_fact(checkup, "cores", json_integer(facts_cores()));
 }
 
-/* Time that the hypervisor gave to others, since boot. */
+/* Checks the time that the hypervisor gave to other machines, since boot. */
 static void cpu_check(const struct checkup *checkup)
 {
     unsigned long long user, nice, system, idle, iowait, irq, softirq, steal, all;
@@ -85,7 +85,7 @@ static void memory_check(const struct checkup *checkup)
         checkup_fact(checkup, "memory", json_sprintf("%lld GiB", (total + (1 << 19)) >> 20));
 }
 
-/* How a guard would be contained here. */
+/* Reports how a guard would be contained here. */
 static void containment_check(const struct checkup *checkup)
 {
     struct containment contain = { 0 };

@@ -1,8 +1,8 @@
-/* names.c - the name of this node, and what it takes the names of the others for
+/* names.c - the name of this node, and how it resolves the names of the others
  *
- * By getent, since a static agent cannot load the libraries of nsswitch.conf. One getent looks
- * all names up; between two names it gets an address, which shows in its answer where the next
- * name begins, since it says nothing about one that it does not find.
+ * It uses getent, since a static agent cannot load the libraries of nsswitch.conf. One getent
+ * looks up all names. It gets an address between two names, which marks in its answer where
+ * the next name begins, since it prints nothing about a name that it does not find.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -20,7 +20,7 @@
 #define BETWEEN   "127.0.0.1"
 #define NAMES_MAX 1024
 #define LOOKUP_S  3.0
-#define ADDRESSES 8 /* of a name; the rest is left out */
+#define ADDRESSES 8 /* per name; the rest is left out */
 
 static void    look_up(const struct checkup *checkup, const char *own);
 static json_t *insert_sorted(json_t *list, const char *text);
@@ -36,7 +36,7 @@ void names_check(const struct checkup *checkup)
     if (checkup_read(checkup, "/etc/machine-id", id, sizeof id) > 0)
         checkup_fact(checkup, "machine id", json_stringn(id, strcspn(id, "\n")));
     if (checkup_read(checkup, "/etc/ssh/ssh_host_ed25519_key.pub", key, sizeof key) > 0) {
-        char *comment = strchr(key, ' '); /* behind the key's type */
+        char *comment = strchr(key, ' '); /* after the key's type */
 
         comment = comment != NULL ? strchr(comment + 1, ' ') : NULL;
         key[comment != NULL ? (size_t)(comment - key) : strcspn(key, "\n")] = '\0';

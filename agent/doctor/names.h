@@ -1,4 +1,4 @@
-/* names.h - read what getent says about names
+/* names.h - parses getent's answer about names
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_NAMES_H
@@ -8,8 +8,8 @@
 
 #include "strlist.h"
 
-/* {"te1":["10.0.0.1", ...], ...}, each list sorted, from the answer of getent ahosts that was
- * asked for each name and then for 127.0.0.1. The caller releases it. */
+/* Returns {"te1":["10.0.0.1", ...], ...}, each list sorted. text: the answer of getent ahosts
+ * to each name, each followed by 127.0.0.1. The caller releases the result. */
 json_t *names_read(const char *text, const struct strlist *names);
 
 #endif

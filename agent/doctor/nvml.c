@@ -1,7 +1,8 @@
 /* nvml.c - the GPUs, as NVIDIA's management library sees them
  *
- * The library is loaded in a process of its own, since a static agent cannot load it beside every
- * version of the C library: if that process dies, or cannot load it, nvidia-smi is asked.
+ * A separate process loads the library, since a static agent cannot load it together
+ * with every version of the C library. If that process dies, or cannot load it,
+ * nvidia-smi is used instead.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -23,12 +24,12 @@
 #define MISMATCH    18 /* NVML_ERROR_LIB_RM_VERSION_MISMATCH */
 #define UNCORRECTED 1
 #define VOLATILE    0
-#define SLOWED      (0x8 | 0x20 | 0x40 | 0x80) /* by heat or power, not for being idle */
+#define SLOWED      (0x8 | 0x20 | 0x40 | 0x80) /* for heat or power, not because it is idle */
 #define CANNOT_LOAD 3
 #define SMI_S       7.0
 #define NAME_BYTES  96
 
-/* The functions of NVML that are used; all return 0, or an error. */
+/* The functions of NVML that we use; all return 0, or an error. */
 struct nvml {
     int (*init)(void);
     const char *(*error)(int code);
@@ -39,11 +40,11 @@ struct nvml {
     int (*reasons)(void *device, unsigned long long *reasons);
 };
 
-/* What is told of a node's GPUs. */
+/* The report about a node's GPUs. */
 struct gpus {
     unsigned           count, lost, slowed;
     unsigned long long ecc;
-    char               name[NAME_BYTES]; /* of the first */
+    char               name[NAME_BYTES]; /* of the first GPU */
     bool               is_mixed;
 };
 
@@ -83,7 +84,7 @@ static int load_and_ask(const struct checkup *checkup)
         struct gpu_driver driver;
 
         gpu_driver_find(checkup->root, &driver);
-        if (error != MISMATCH || !gpu_driver_differs(&driver)) /* else that was said */
+        if (error != MISMATCH || !gpu_driver_differs(&driver)) /* else already reported */
             tell_failure(checkup, nvml.error(error));
         return 0;
     }

@@ -1,9 +1,11 @@
-/* peers.c - the ways to the other nodes: TCP to a high port, and what does not fit into one packet
+/* peers.c - the connections to the other nodes: TCP to a high port, and
+ * data larger than one packet
  *
- * Each node listens on its port and calls its peers on theirs, on all their addresses at once. It
- * sends a greeting and then many full packets, and waits for the answer: if the connection is
- * made, but the answer does not come, large packets are lost on the way. The greeting and the
- * answer name the sender, since an address alone proves nothing: many machines have a 172.17.0.1.
+ * Each node listens on its port and connects to its peers, on all their addresses at once.
+ * It sends a greeting and then many full packets, and waits for the answer. If the
+ * connection is made but the answer does not arrive, large packets are lost on the way. The
+ * greeting and the answer name the sender, since an address alone proves nothing: many
+ * machines have a 172.17.0.1.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -30,21 +32,21 @@
 #include "xalloc.h"
 
 #define PEERS_MAX     64
-#define ADDRESSES_MAX 4 /* of a peer */
+#define ADDRESSES_MAX 4 /* per peer */
 #define CALLERS_MAX   (2 * PEERS_MAX)
 #define GREETING      20 /* bytes: token, number of the sender */
 #define TOKEN         16
-#define LOAD          (48u << 10) /* many packets of any usual size */
-/* For a connection, since peers may begin later than we; and then for the answer. */
+#define LOAD          (48u << 10) /* bytes: many packets of any usual size */
+/* Time to connect, since peers may begin later; and again for the answer. */
 #define CALL_S   2.0
 #define AGAIN_S  0.05
-#define LISTEN_S 5.0 /* at most, for those that call us */
+#define LISTEN_S 5.0 /* at most, for peers that connect to us */
 
 enum call_state { CALL_WAITS, CALL_CONNECTS, CALL_SENDS, CALL_OVER };
 
 struct peer {
     int     node, port;
-    bool    is_reached, is_connected; /* connected: but not answered */
+    bool    is_reached, is_connected; /* is_connected: but without an answer */
     char    interface[IF_NAMESIZE], address[INET6_ADDRSTRLEN], why[64];
     int     mtu;
     int64_t connected_ns;
@@ -62,26 +64,26 @@ struct call {
 };
 
 struct caller {
-    int           fd; /* -1: over */
+    int           fd; /* -1: closed */
     size_t        got, sent;
     unsigned char greeting[GREETING];
 };
 
 struct round {
-    unsigned char greeting[GREETING]; /* ours, and then what is only weight */
+    unsigned char greeting[GREETING]; /* our greeting; load follows it as ballast */
     unsigned char load[LOAD];
     int64_t       begun_ns;
-    int           port, listener; /* -1: another program has taken the port since */
+    int           port, listener; /* -1: another program has taken the port */
     struct peer   peer[PEERS_MAX];
     size_t        peers;
     struct call   call[PEERS_MAX * ADDRESSES_MAX];
     size_t        calls;
     struct caller caller[CALLERS_MAX];
     size_t        callers;
-    uint32_t      heard[PEERS_MAX]; /* those that have called and got their answer */
+    uint32_t      heard[PEERS_MAX]; /* peers that have connected and got their answer */
     size_t        heard_count;
 
-    struct ifaddrs *interfaces; /* asked for once: the kernel takes long for many */
+    struct ifaddrs *interfaces; /* read once: that takes the kernel long if there are many */
 };
 
 static bool read_request(const struct checkup *checkup, struct round *round);
@@ -169,7 +171,8 @@ static void add_peer(struct round *round, const json_t *item)
     }
 }
 
-/* All calls are over, and whoever calls us has got its answer, or would have called by now. */
+/* All calls are over, and all callers have got their answers, or would
+ * have connected by now. */
 static bool is_over(const struct round *round)
 {
     int64_t since_ns = clock_now_ns() - round->begun_ns;
@@ -184,7 +187,7 @@ static bool is_over(const struct round *round)
     return round->heard_count >= round->peers || since_ns > (int64_t)((CALL_S + 0.2) * NS_PER_S);
 }
 
-/* What can be done now; then wait for more. */
+/* Does what is possible now, then waits for more. */
 static bool advance(struct round *round)
 {
     struct pollfd wait[1 + PEERS_MAX * ADDRESSES_MAX + CALLERS_MAX];
@@ -232,7 +235,7 @@ static void call_begin(struct round *round, struct call *call)
         call_failed(round, call, errno);
 }
 
-/* revents: what its socket can do. */
+/* revents: what poll() reported for the call's socket. */
 static void call_take(struct round *round, struct call *call, short revents)
 {
     int       error = 0;
@@ -261,7 +264,7 @@ static void call_take(struct round *round, struct call *call, short revents)
         call_end(call);
 }
 
-/* Send what is left, and take the answer. */
+/* Sends the remaining bytes, and reads the answer. */
 static void call_exchange(struct round *round, struct call *call)
 {
     ssize_t done = 0;
@@ -294,7 +297,7 @@ static bool call_is_late(const struct round *round, const struct call *call)
            clock_now_ns() - since_ns > (int64_t)(CALL_S * NS_PER_S);
 }
 
-/* Again soon, since the peer may only begin to listen. */
+/* Retries soon, since the peer may not listen yet. */
 static void call_failed(struct round *round, struct call *call, int error)
 {
     snprintf(call->peer->why, sizeof call->peer->why, "%s", strerror(error));
@@ -313,7 +316,7 @@ static void call_end(struct call *call)
     call->state = CALL_OVER;
 }
 
-/* The address and the interface that the connection used, and its MTU. */
+/* Stores the address, the interface and the MTU of the connection. */
 static void note_way(const struct round *round, struct peer *peer, int fd)
 {
     struct sockaddr_storage own = { 0 }, theirs = { 0 };
@@ -379,7 +382,7 @@ static void caller_take(struct round *round, struct caller *caller)
     }
 }
 
-/* A peer may call on several addresses. */
+/* Counts a peer once: it may connect on several addresses. */
 static void note_heard(struct round *round, uint32_t node)
 {
     size_t i;

@@ -1,4 +1,4 @@
-/* python.c - the interpreter of the ranks: there, and what is installed for it
+/* python.c - the interpreter of the ranks, and the packages that it has
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -19,7 +19,7 @@
 #define ASK_S    6.0
 #define IMPORT_S 40.0
 
-/* Without importing any of them, which takes seconds: a line for each, by the names of folders. */
+/* Prints a line per package, by the names of folders: to import them would take seconds. */
 static const char ask[] =
     "import sys, os\n"
     "names = ('torch', 'deepspeed', 'nvidia-nccl-cu11', 'nvidia-nccl-cu12', 'nvidia-nccl-cu13',\n"
@@ -33,7 +33,7 @@ static const char ask[] =
     "            name = name.lower().replace('_', '-')\n"
     "            if name in names: print(name, version.partition('-py')[0])\n";
 
-/* With --full. */
+/* Run with --full. */
 static const char import_torch[] =
     "import torch\n"
     "if torch.cuda.is_available(): torch.zeros(1 << 18, device='cuda')\n";
@@ -64,7 +64,8 @@ void python_check(const struct checkup *checkup)
     command_clear(&result);
 }
 
-/* Of two of one name the first is imported. True if torch is installed. */
+/* Reports the versions. If two packages have the same name, the first is imported.
+ * True if torch is installed. */
 static bool take(const struct checkup *checkup, char *text)
 {
     char   *rest, *exe = strtok_r(text, "\n", &rest), *line, name[64], version[64], fact[128];
@@ -85,7 +86,7 @@ static bool take(const struct checkup *checkup, char *text)
     return has_torch;
 }
 
-/* An environment that was moved: its scripts begin with a path that is no longer there. */
+/* Finds an environment that was moved: its scripts begin with a path that no longer exists. */
 static void shebangs_check(const struct checkup *checkup, const char *exe)
 {
     static const char *const names[] = { "deepspeed", "torchrun", "accelerate", "pip" };

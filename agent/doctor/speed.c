@@ -1,9 +1,9 @@
-/* speed.c - how fast a node sends to another one, and how long a message takes there and back
+/* speed.c - how fast a node sends to another one, and how long a round trip takes
  *
- * In each round every node sends to one peer while another one sends to it, so that all lines are
- * busy in both directions, as in an all_reduce. Messages go there and back first, then as much as
- * goes in half a second. The receiver counts it and takes the time, since its answer may have to
- * wait behind what it sends itself.
+ * In each round every node sends to one peer while another one sends to it, so that all
+ * connections are busy in both directions, as in an all_reduce. It first measures round trips,
+ * then sends for half a second. The receiver counts the bytes and measures the time, since its
+ * answer may have to wait behind the data that it sends.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -34,12 +34,13 @@
 #define TOKEN     16
 #define TRIPS     16
 #define PART      (256u << 10)
-#define SEND_AT_S 0.3 /* when the others' messages are back, too, which would wait behind it */
+#define SEND_AT_S 0.3 /* when the others' round trips are over, too, which would wait behind
+                         the data */
 #define SEND_S    0.5
-#define STUCK_S   3   /* for one part, or one message */
-#define CALL_S    2.0 /* until the peer listens */
+#define STUCK_S   3   /* per part, or message */
+#define CALL_S    2.0 /* for the peer to listen */
 #define AGAIN_MS  20
-#define SERVE_S   6.0 /* in all */
+#define SERVE_S   6.0 /* in total */
 
 static void send_to(const struct checkup *checkup, const unsigned char message[MESSAGE]);
 static int  call(const char *address, int port);
@@ -77,7 +78,7 @@ void speed_check(const struct checkup *checkup)
         waitpid(pid, NULL, 0);
 }
 
-/* --- one end ---------------------------------------------------------------- */
+/* --- the sender ------------------------------------------------------------- */
 
 static void send_to(const struct checkup *checkup, const unsigned char message[MESSAGE])
 {
@@ -98,7 +99,7 @@ static void send_to(const struct checkup *checkup, const unsigned char message[M
                            "trip_ms", trip_ms));
 }
 
-/* -1: the peer does not listen. */
+/* Returns -1 if the peer does not listen. */
 static int call(const char *address, int port)
 {
     const struct timespec again = { 0, AGAIN_MS * 1000000L };
@@ -155,9 +156,9 @@ static bool measure(int fd, const unsigned char message[MESSAGE], int64_t send_n
     return true;
 }
 
-/* --- the other end ---------------------------------------------------------- */
+/* --- the receiver ----------------------------------------------------------- */
 
-/* Whoever calls without the token is sent away. */
+/* Rejects callers without the token. */
 static void serve(int listener, const unsigned char message[MESSAGE])
 {
     int64_t       late_ns = clock_now_ns() + (int64_t)(SERVE_S * NS_PER_S), left_ns;
@@ -210,7 +211,7 @@ static void set_timeouts(int fd)
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &stuck, sizeof stuck);
 }
 
-/* All of it. */
+/* Sends or receives all bytes. */
 static bool exchange(int fd, bool is_send, void *bytes, size_t size)
 {
     size_t  done = 0;

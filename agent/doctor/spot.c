@@ -1,8 +1,8 @@
-/* spot.c - does the cloud take this machine away?
+/* spot.c - will the cloud take this machine away?
  *
- * A spot machine gets its notice from half a minute (Google) to five minutes (Alibaba) before, from
- * the metadata service and from nowhere else. Only a machine whose firmware names a cloud that
- * cloud.h knows asks, so that no other one waits.
+ * A spot machine gets its notice from half a minute (Google) to five minutes (Alibaba) before,
+ * only from the metadata service. Only a machine whose firmware names a cloud that cloud.h
+ * knows asks, so that no other machine waits.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -20,10 +20,10 @@
 
 #define VENDOR    "/sys/class/dmi/id/sys_vendor"
 #define ASSET_TAG "/sys/class/dmi/id/chassis_asset_tag"
-#define ASK_S     2.0 /* for all questions */
+#define ASK_S     2.0 /* for all requests */
 #define OK        200
 
-/* What is asked, and what is known so far. */
+/* The request, and what is known so far. */
 struct asked {
     const struct cloud    *cloud;
     int64_t                late_ns;
@@ -31,7 +31,7 @@ struct asked {
     char                   first[CLOUD_FIRST_MAX + 1]; /* a token, or this VM's name; or "" */
 };
 
-/* -1 with err: it does not answer. */
+/* -1 with err: the service does not answer. */
 static int             ask(struct asked *asked, enum metadata_asked question, struct error *err);
 static int             ask_first(struct asked *asked, struct error *err);
 static int             ask_class(const struct checkup *checkup, struct asked *asked,
@@ -72,8 +72,8 @@ static int ask(struct asked *asked, enum metadata_asked question, struct error *
     return metadata_ask(asked->cloud, question, asked->first, asked->late_ns, asked->reply, err);
 }
 
-/* Services that are set to want a token answer nothing without one, and those that know none have
- * none to give. */
+/* Services that require a token answer nothing without one, and services without
+ * tokens have none to give. */
 static int ask_first(struct asked *asked, struct error *err)
 {
     const struct cloud *cloud = asked->cloud;

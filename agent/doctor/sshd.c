@@ -1,8 +1,8 @@
-/* sshd.c - what this node's sshd would refuse
+/* sshd.c - logins that this node's sshd would refuse
  *
- * sshd itself (-T, only root may ask) takes longer to say so than most checks take together, so its
- * files are read first: of what is set several times the first counts. sshd is asked if they have
- * something that this file does not know, and with --full.
+ * sshd itself (-T, only for root) takes longer to report its settings than most checks
+ * together. So this reads its files first: if a keyword is set several times, the first value
+ * counts. It asks sshd if the files contain something that it does not know, and with --full.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -28,7 +28,7 @@
 #define DEPTH_MAX      8
 #define BLANKS         " \t\r"
 #define STARTUPS_FEW   10 /* the default */
-#define SILENT_S       15 /* a network that is back after less should not end a session */
+#define SILENT_S       15 /* a network outage shorter than this should not end a session */
 #define CONFIG_MEND(x) x " in /etc/ssh/sshd_config.d/muster.conf, then: sudo systemctl reload ssh"
 
 static bool ask(struct sshd_settings *settings);
@@ -87,7 +87,8 @@ bool sshd_read(const char *root, const char *path, int depth, struct sshd_settin
     return is_known;
 }
 
-/* "KEYWORD VALUE" or "KEYWORD=VALUE". is_over: what follows in this file is for some logins. */
+/* Parses "KEYWORD VALUE" or "KEYWORD=VALUE". is_over: the rest of this file
+ * applies only to some logins. */
 static bool take_line(const char *root, char *line, int depth, struct sshd_settings *settings,
                       bool *is_over)
 {
@@ -122,7 +123,7 @@ static bool take_line(const char *root, char *line, int depth, struct sshd_setti
         if (strcasecmp(keyword, known[i].keyword) != 0 || *known[i].value >= 0)
             continue;
         *known[i].value = strtoll(value, &end, 10);
-        /* "10:30:100"; but an interval may be "1m". */
+        /* allows "10:30:100"; but an interval may be "1m" */
         return end > value && (*end == '\0' || strchr(BLANKS ":#", *end) != NULL);
     }
     return true;
@@ -145,7 +146,7 @@ static bool include(const char *root, const char *pattern, int depth,
     return is_known;
 }
 
-/* What is not set has its default, which will do. */
+/* Settings that are not set have their defaults, which are fine. */
 static void judge(const struct checkup *checkup, const struct sshd_settings *settings)
 {
     if (settings->startups >= 0 && settings->startups < STARTUPS_FEW)

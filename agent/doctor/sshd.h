@@ -1,4 +1,4 @@
-/* sshd.h - some settings of sshd, as its files have them
+/* sshd.h - some settings of sshd, read from its files
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_SSHD_H
@@ -13,8 +13,9 @@ struct sshd_settings {
 
 #define SSHD_SETTINGS_NONE ((struct sshd_settings){ -1, -1, -1, -1 })
 
-/* The file at path below root, and what it includes; depth: 0 for the first one. What is set
- * already stays. False: there is something in it that only sshd itself knows. */
+/* Reads the file at path below root, and the files that it includes; depth: 0 for the
+ * first file. Keeps settings that are set already. False: a file has something that
+ * only sshd can interpret. */
 bool sshd_read(const char *root, const char *path, int depth, struct sshd_settings *settings);
 
 #endif

@@ -25,8 +25,8 @@
 #include "runid.h"
 #include "xalloc.h"
 
-#define GROUPS_DEEP 32 /* below each other */
-#define NO_RUN "0" /* whose id cannot be a directory name */
+#define GROUPS_DEEP 32 /* nesting depth */
+#define NO_RUN "0" /* for a run whose id cannot be a directory name */
 #define MAKE_TRIES 1000 /* a millisecond between them */
 
 static bool name_in(const char *path, char *run_id, size_t size);
@@ -56,9 +56,9 @@ bool cgroup_enter(const struct cgroup *cgroup)
     return cgroup->path[0] == '\0' || write_in(cgroup->path, "cgroup.procs", "0");
 }
 
-/* To move a process into a group the kernel stops the forks of the whole machine, until all
- * CPUs have noticed: milliseconds. A process that begins there costs nothing (since 5.7, version 2
- * only). If it cannot, joining tells why. */
+/* To move a process into a group the kernel stops the forks of the whole machine until all CPUs
+ * have noticed: milliseconds. A process that begins in the group costs nothing (since 5.7,
+ * version 2 only). If that fails, cgroup_enter() reports why. */
 pid_t cgroup_fork(struct cgroup *cgroup)
 {
     struct clone_args into = { .flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD,
@@ -73,8 +73,8 @@ pid_t cgroup_fork(struct cgroup *cgroup)
     return fork();
 }
 
-/* Kernels before 5.14 have no cgroup.kill. Freeze then, which includes the groups below, so
- * that nothing can fork; kill one by one; thaw. */
+/* Kernels before 5.14 have no cgroup.kill. On them, freezes the group, which includes the
+ * groups below it, so that nothing can fork; kills one process after another; thaws. */
 void cgroup_kill(const struct cgroup *cgroup)
 {
     if (cgroup->path[0] == '\0' || write_in(cgroup->path, "cgroup.kill", "1"))
@@ -88,7 +88,7 @@ bool cgroup_is_empty(const struct cgroup *cgroup)
     return cgroup->path[0] == '\0' || !any_group(cgroup->path, GROUPS_DEEP, has_members);
 }
 
-/* The kernel releases the group a moment after its last process was reaped. */
+/* The kernel releases the group a moment after its last process was reaped, so retry. */
 bool cgroup_remove(struct cgroup *cgroup)
 {
     int  tries = 20;
@@ -148,7 +148,8 @@ bool cgroup_own(const char *controller, char *path, int size)
     inside = cgroup_path_in(text, controller);
     if (inside == NULL)
         return false;
-    /* A container may see its own group at the top, and read the path that it has outside. */
+    /* A container may see its own group at the top, but read the path that
+     * the group has outside. */
     for (below = inside; below != NULL; below = *below != '\0' ? strchrnul(below + 1, '/') : NULL) {
         snprintf(path, (size_t)size, "/sys/fs/cgroup%s%s%s", slash, top,
                  below[0] != '\0' ? below : "/");
@@ -183,7 +184,7 @@ char *cgroup_path_in(char *text, const char *controller)
     return NULL;
 }
 
-/* From ".../muster-20261120-073000-a1b2-4711/...". */
+/* Finds the id in ".../muster-20261120-073000-a1b2-4711/...". */
 static bool name_in(const char *path, char *run_id, size_t size)
 {
     while ((path = strchr(path, '/')) != NULL)
@@ -207,7 +208,7 @@ bool cgroup_name(const char *name, char *run_id, size_t size)
     return runid_is(run_id) || strcmp(run_id, NO_RUN) == 0;
 }
 
-/* Call look for all groups below path, which the ranks may have made, and last for path,
+/* Calls look for all groups below path, which the ranks may have made, and finally for path,
  * until one call returns true. */
 static bool any_group(const char *path, int depth, bool (*look)(const char *path))
 {
@@ -247,9 +248,9 @@ static bool kill_members(const char *path)
     return false;
 }
 
-/* Threads, by version 2 or 1: cgroup.procs leaves out a process whose threads are all about to
- * end, and those keep the group. If it cannot be read, there may be some; but not in a group that
- * is gone. */
+/* Counts threads, in version 2 or 1: cgroup.procs leaves out a process whose threads are all
+ * about to exit, but those keep the group alive. If the list cannot be read, there may be
+ * threads; but not if the group is gone. */
 static bool has_members(const char *path)
 {
     static const char *const lists[] = { "cgroup.threads", "tasks" };
@@ -272,7 +273,7 @@ static bool cannot_remove(const char *path)
     return rmdir(path) < 0 && errno != ENOENT;
 }
 
-/* For version 1 or 2. */
+/* Works for versions 1 and 2. */
 static void set_frozen(const char *path, bool frozen)
 {
     if (!write_in(path, "freezer.state", frozen ? "FROZEN" : "THAWED"))
@@ -299,8 +300,8 @@ static bool make_in(struct cgroup *cgroup, const char *controller, const char *r
     return true;
 }
 
-/* Until it is locked, it has no owner: another agent's clean-up may hold it for a moment, and may
- * have removed it. If nothing can be locked here, nothing is removed either. */
+/* Until the group is locked, it has no owner: another agent's clean-up may hold it for a
+ * moment, and may have removed it. If nothing can be locked here, nothing is removed either. */
 static bool make_own(struct cgroup *cgroup)
 {
     int tries;
@@ -317,9 +318,9 @@ static bool make_own(struct cgroup *cgroup)
     return false;
 }
 
-/* The descriptor; 0 with errno: EWOULDBLOCK if another process holds it, ENOENT if it is gone,
- * though its name may mean another group by now. A lock means the same in every PID namespace,
- * unlike the pid in the group's name. */
+/* Returns the descriptor; 0 with errno: EWOULDBLOCK if another process holds the group, ENOENT
+ * if it is gone, though its name may mean another group by now. A lock means the same in every
+ * PID namespace, unlike the pid in the group's name. */
 static int lock(const char *path, int kind)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), why;
@@ -333,7 +334,7 @@ static int lock(const char *path, int kind)
     return 0;
 }
 
-/* Does the path name what was opened? */
+/* Does the path still name the file that was opened? */
 static bool is_still(const char *path, int fd)
 {
     struct stat named, opened;
@@ -351,8 +352,8 @@ static void wait_a_moment(void)
     nanosleep(&moment, NULL);
 }
 
-/* Some groups can be made but not entered (in a session scope that we own but did not
- * create): such a group is of no use. */
+/* Some groups can be made but not entered (in a session scope that we own but did not create):
+ * such a group is useless. */
 static bool can_be_joined(struct cgroup *cgroup)
 {
     int   status = 1;

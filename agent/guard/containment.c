@@ -22,12 +22,12 @@
 #include "node/process.h"
 #include "node/test_switch.h"
 
-/* Rounds of "stop what is new" before killing: more than any normal tree needs to be frozen,
- * and a limit for one that forks for ever. */
+/* Rounds of "stop the new processes" before killing: more than any normal tree needs to be
+ * frozen, and a limit for one that forks forever. */
 #define FREEZE_ROUNDS_MAX 50
 
-/* For a child to enter its namespaces: a mount may hang, and meanwhile nobody reads what the
- * launcher sends. */
+/* Time for a child to enter its namespaces: a mount may hang, and until then the agent does
+ * not read from the launcher. */
 #define ANSWER_MS 5000
 
 static void  freeze(const struct process *process);
@@ -100,9 +100,9 @@ void containment_kill(const struct containment *contain, pid_t root)
         containment_kill_below(&self);
 }
 
-/* Freeze first, until no new process appears, since a process that forks faster than it is
- * found would escape. A frozen process cannot reap, so its children's pids are not reused. A signal
- * to a process group catches those that are being forked, too. */
+/* Freezes the processes until no new one appears, since a process that forks faster than we
+ * find it would escape. A frozen process cannot reap, so its children's pids are not reused. A
+ * signal to a process group also reaches children that are being forked. */
 void containment_kill_below(const struct process *root)
 {
     struct processes all = { 0 };
@@ -125,8 +125,8 @@ void containment_kill_below(const struct process *root)
     processes_clear(&all);
 }
 
-/* The number of a group that has ended comes again only after all other numbers, which is long
- * after this moment. */
+/* The number of a group that has ended is reused only after all other
+ * numbers, long after this moment. */
 static void freeze(const struct process *process)
 {
     if (process->whole)
@@ -147,7 +147,8 @@ int containment_count(const struct containment *contain, pid_t root)
     return count;
 }
 
-/* None if root's pid belongs to another process by now: while root lives, nobody else has it. */
+/* Returns none if root's pid belongs to another process by now: while root lives,
+ * no other process has it. */
 static void below_same(struct processes *all, const struct process *root)
 {
     struct process now;
@@ -170,9 +171,9 @@ static bool layer_allowed(const char *name)
     return false;
 }
 
-/* Like fork(), into new PID and mount namespaces. -1 if the node does not allow them, or not
- * the /proc that programs inside need. The child reports over a socket pair when it is
- * inside. */
+/* Like fork(), into new PID and mount namespaces. -1 if the node does not allow
+ * them, or not the /proc that programs inside need. The child reports over a
+ * socket pair when it is inside. */
 static pid_t fork_pidns(bool userns)
 {
     int   flags = SIGCHLD | CLONE_NEWPID | CLONE_NEWNS | (userns ? CLONE_NEWUSER : 0);
@@ -204,7 +205,7 @@ static pid_t fork_pidns(bool userns)
     return pid;
 }
 
-/* Only /proc becomes private: other mounts that the ranks make affect the node as they would
+/* Only /proc becomes private. Other mounts that the ranks make affect the node as they would
  * without muster, so `muster exec -- mount ...` works. */
 static bool pidns_enter(bool userns, uid_t uid, gid_t gid)
 {
@@ -223,7 +224,7 @@ static bool pidns_enter(bool userns, uid_t uid, gid_t gid)
            mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0;
 }
 
-/* 1: it is inside; 0: it failed; -1: no answer in time. */
+/* Returns 1: the child is inside; 0: it failed; -1: no answer in time. */
 static int answer_read(int fd)
 {
     struct pollfd wait = { .fd = fd, .events = POLLIN };

@@ -17,8 +17,8 @@
 #include "clock.h"
 #include "node/process.h"
 
-/* For the guard to start: it opens two descriptors. Nobody reads what the launcher sends
- * meanwhile. */
+/* Time for the guard to start: it opens two descriptors. Until then the agent does
+ * not read from the launcher. */
 #define START_MS 5000
 
 static int send_message(struct guard *guard, const struct guard_message *message,
@@ -35,7 +35,7 @@ int guard_start(struct guard *guard, const char *run_id, bool use_pidns, struct 
         return -1;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
         return err_set(err, "socketpair: %s", strerror(errno));
-    /* So that the kernel translates the pids that the guard sends along. */
+    /* Makes the kernel translate the pids that the guard sends. */
     setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
     guard->pid = containment_fork(&guard->contain, use_pidns);
     if (guard->pid == 0)
@@ -112,7 +112,7 @@ int guard_again(struct guard *guard)
     return send_message(guard, &message, NULL, 0);
 }
 
-/* It ends when it sees that our end of the socket is closed. */
+/* The guard exits when it sees that our end of the socket is closed. */
 void guard_end(struct guard *guard)
 {
     close(guard->fd);
@@ -120,7 +120,7 @@ void guard_end(struct guard *guard)
     waitpid(guard->pid, NULL, 0);
 }
 
-/* If this process itself was late, it has not read what the guard sent meanwhile: do not
+/* If this process was late, it has not read the guard's messages in that time: do not
  * judge the guard by that. */
 void guard_watch(struct guard *guard, double lease_s, double patience_s)
 {
@@ -139,7 +139,7 @@ void guard_watch(struct guard *guard, double lease_s, double patience_s)
     if (silent_s > patience_s && process_read(guard->pid, &process) &&
         (process.state != 'R' || silent_s > GUARD_BUSY_S)) {
         guard->silent_as = process.state;
-        kill(guard->pid, SIGKILL); /* it is reaped only after its socket closed */
+        kill(guard->pid, SIGKILL); /* it is reaped only after its socket has closed */
         return;
     }
     if (silent_s > GUARD_SUSPECT_S)

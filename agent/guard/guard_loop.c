@@ -1,8 +1,8 @@
 /* guard_loop.c - the guard process, see guard.h
  *
  * One poll() loop over the agent's socket, SIGCHLD and the pipes of children that are
- * between fork and exec. It ignores all signals but KILL: only the agent's message, its
- * death or its silence ends the ranks.
+ * between fork and exec. It ignores all signals but KILL: only the agent's message, death
+ * or silence ends the ranks.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -31,9 +31,10 @@
 
 #define AGENT_FD 3 /* the socket to the agent */
 
-/* The longest time between two checks whether the agent is silent. */
+/* The longest time between two checks of the agent's silence. */
 #define TURN_MS 1000
-/* Children that are reaped in one turn: what forks without end must not keep us from ending it. */
+/* Children to reap per turn: processes that fork endlessly must not
+ * keep us from killing them. */
 #define REAP_MOST 1000
 /* An agent that reads nothing for this long counts as gone. */
 #define UNREAD_S 10
@@ -41,7 +42,7 @@
 struct child {
     int                  id;
     pid_t                pid;
-    int                  word_fd; /* its words (struct spawn_failure): it stands, or why it
+    int                  word_fd; /* reports (struct spawn_failure): it is set up, or why it
                                      failed. Closes at exec. -1: closed */
     bool                 ended;
     struct spawn_failure failure;
@@ -49,22 +50,22 @@ struct child {
 
 struct guard_process {
     int                 agent_fd, signal_fd;
-    int                 gate[2]; /* a pipe: ranks wait for its end. gate[1] -1: GO has come */
+    int                 gate[2]; /* a pipe: ranks wait for its end. gate[1] -1: GO came */
     bool                agent_gone;
-    int64_t             agent_due_ns; /* it must be heard until then; 0: no limit */
-    bool                is_leased;    /* then it must be over here, whatever has stopped us */
+    int64_t             agent_due_ns; /* we must hear the agent before then; 0: no limit */
+    bool                is_leased;    /* the ranks must be dead then, even if we were stopped */
     struct lease_timer  lease_timer;
-    int64_t             heard_ns;     /* when it last was */
+    int64_t             heard_ns;     /* when we last heard the agent */
     int64_t             turn_ns;      /* when the last turn of the loop was */
     struct containment *contain;
     struct go_env      *go_env;
     struct stop         stop;
-    struct child       *child; /* all that were ever started here */
+    struct child       *child; /* all that were started in this generation */
     int                 children;
     int                 running;
-    bool                has_more; /* to reap, at once */
-    int                 outlived; /* processes there when the last rank had ended */
-    bool                is_over;  /* EMPTY was told, and AGAIN has not come */
+    bool                has_more; /* more children can be reaped at once */
+    int                 outlived; /* processes that existed when the last rank had ended */
+    bool                is_over;  /* EMPTY was sent, and AGAIN has not arrived */
     struct pollfd      *poll;
 };
 
@@ -118,7 +119,7 @@ void guard_loop(int fd, struct containment *contain, struct go_env *go_env, cons
             leave(&g);
         timeout_ms = g.is_over ? -1 : stop_step(&g.stop);
         if (g.has_more && (timeout_ms != STOP_STUCK || containment_count(contain, getpid()) == 0))
-            timeout_ms = 0; /* all that is left is dead */
+            timeout_ms = 0; /* all remaining processes are dead */
         if (timeout_ms == STOP_STUCK) {
             tell_empty(&g, stop_left(&g.stop));
             leave(&g);
@@ -217,9 +218,9 @@ static void hear_agent(struct guard_process *g)
             close(fds[i]);
 }
 
-/* Nothing came from the agent. If we did not run ourselves, the agent may not have run
- * either (the machine was suspended, or both were frozen). From inside a namespace it cannot be
- * continued; then another agent does that. */
+/* Handles a turn in which the agent sent nothing. If we did not run ourselves, the agent may
+ * not have run either (the machine was suspended, or both were frozen). From inside a namespace
+ * we cannot continue the agent; then another agent does that. */
 static void watch_agent(struct guard_process *g)
 {
     int64_t now = clock_now_ns(), slept = now - g->turn_ns;
@@ -291,7 +292,7 @@ static void child_start(struct guard_process *g, int id, const int *fds)
         close(pair[1]);
         return;
     }
-    setpgid(child.pid, child.pid); /* here too: a signal may come before the child does it */
+    setpgid(child.pid, child.pid); /* also here: a signal may come before the child does it */
     close(pair[1]);
     fcntl(pair[0], F_SETFL, O_NONBLOCK);
     child.word_fd = pair[0];
@@ -301,7 +302,7 @@ static void child_start(struct guard_process *g, int id, const int *fds)
     g->running++;
 }
 
-/* The gate opens when nobody has its other end: a child gives it up first of all. */
+/* The gate opens when no process has its other end: a child closes it first. */
 static void child_run(struct guard_process *g, int id, const int *fds, int word_fd, pid_t guard)
 {
     struct spawn_failure failure = { SPAWN_PREPARE, 0 };
@@ -336,8 +337,8 @@ static void open_gate(struct guard_process *g)
     g->gate[1] = -1;
 }
 
-/* fork() with all signals blocked in the child, until spawn_exec() unblocks them. The guard
- * ignores TERM: a child that still did when a stop came would lose the TERM and get KILL
+/* Forks with all signals blocked in the child, until spawn_exec() unblocks them. The guard
+ * ignores TERM: a child that still ignored it when a stop came would lose the TERM and get KILL
  * after the grace. A blocked TERM stays pending. */
 static pid_t fork_blocked(struct cgroup *cgroup)
 {
@@ -352,8 +353,8 @@ static pid_t fork_blocked(struct cgroup *cgroup)
     return pid;
 }
 
-/* Reap the children that have ended. True if there is no child at all: with a subreaper, or as
- * process 1, no descendant is left then. */
+/* Reaps the children that have ended. True if there is no child at all: with a subreaper, or as
+ * process 1, there is no descendant then. */
 static bool reap(struct guard_process *g)
 {
     struct signalfd_siginfo signalled;
@@ -376,8 +377,8 @@ static bool reap(struct guard_process *g)
     return rc < 0 && errno == ECHILD && cgroup_is_empty(&g->contain->cgroup);
 }
 
-/* A child has made us its debugger (PTRACE_TRACEME) and waits to be continued. Detach from
- * it, and pass on the signal that stopped it. */
+/* A child has made us its debugger (PTRACE_TRACEME) and waits to be continued. Detaches from
+ * it, and passes on the signal that stopped it. */
 static void detach_tracee(const siginfo_t *stopped)
 {
     int signal_number = stopped->si_status & 0x7f;
@@ -386,8 +387,8 @@ static void detach_tracee(const siginfo_t *stopped)
            (void *)(intptr_t)(signal_number == SIGTRAP ? 0 : signal_number));
 }
 
-/* The child is still a zombie here, so STARTED can name its pid if that was not sent before
- * it ended. */
+/* The child is still a zombie here, so STARTED can name its pid if STARTED was not
+ * sent before the child ended. */
 static void child_ended(struct guard_process *g, pid_t pid)
 {
     struct guard_message message = { .type = GUARD_EXITED };
@@ -400,7 +401,7 @@ static void child_ended(struct guard_process *g, pid_t pid)
         ;
     wait4(pid, &message.value, 0, &usage);
     if (child == end)
-        return; /* an orphan that came to us */
+        return; /* an orphan that was reparented to us */
     child->ended = true;
     g->running--;
     message.id = child->id;
@@ -410,8 +411,8 @@ static void child_ended(struct guard_process *g, pid_t pid)
     tell(g, &message, 0);
 }
 
-/* One word of a child. If exec succeeds, the pipe closes without one. False: nothing more to
- * hear now. */
+/* Reads one report of a child. If exec succeeds, the pipe closes without one. False:
+ * nothing more to read now. */
 static bool child_heard(struct guard_process *g, struct child *child)
 {
     struct guard_message message = { .type = GUARD_STARTED, .id = child->id };
@@ -428,7 +429,7 @@ static bool child_heard(struct guard_process *g, struct child *child)
         tell(g, &message, 0);
         return true;
     }
-    if (got < 0) { /* nobody would ever know whether it stands */
+    if (got < 0) { /* nothing would ever report whether it is set up */
         word = (struct spawn_failure){ SPAWN_PREPARE, errno };
         got = sizeof word;
         kill(child->pid, SIGKILL);
@@ -436,15 +437,15 @@ static bool child_heard(struct guard_process *g, struct child *child)
     close(child->word_fd);
     child->word_fd = -1;
     if (got == (ssize_t)sizeof word)
-        child->failure = word; /* it goes with EXITED */
-    else if (child->id < 0 || g->gate[1] < 0) { /* else it was killed while it stood */
+        child->failure = word; /* EXITED will carry it */
+    else if (child->id < 0 || g->gate[1] < 0) { /* else it was killed while it waited for GO */
         message.at_ns = clock_now_ns();
         tell(g, &message, child->pid);
     }
     return false;
 }
 
-/* Ranks that still wait for GO are none yet: to them a signal would be the end. */
+/* Does not signal ranks that still wait for GO: the signal would kill them. */
 static void signal_ranks(struct guard_process *g, int id, int signal_number)
 {
     int i;
@@ -455,7 +456,7 @@ static void signal_ranks(struct guard_process *g, int id, int signal_number)
             kill(-g->child[i].pid, signal_number);
 }
 
-/* The agent must be heard again within that time, and gets an answer. */
+/* The agent must be heard again within `seconds`, and gets an answer. */
 static void answer_agent(struct guard_process *g, const struct guard_message *message)
 {
     struct guard_message alive = { .type = GUARD_ALIVE, .value = g->stop.dumping };
@@ -466,8 +467,8 @@ static void answer_agent(struct guard_process *g, const struct guard_message *me
     tell(g, &alive, 0);
 }
 
-/* While we run, we end the ranks ourselves, which may take longer than the lease. In a namespace
- * the agent has a timer. */
+/* While we run, we end the ranks ourselves, which may take longer than the lease. In a
+ * namespace the agent has the timer. */
 static void set_lease_timer(struct guard_process *g)
 {
     double left_s = (double)(g->agent_due_ns - g->turn_ns) / NS_PER_S;
@@ -485,16 +486,16 @@ static void tell_empty(struct guard_process *g, int left)
     g->is_over = true;
 }
 
-/* No child is left; what stays is the namespace, the control group and the agent. */
+/* No child is left; the namespace, the control group and the agent remain. */
 static void begin_again(struct guard_process *g)
 {
     open_gate(g);
     close(g->gate[0]);
     if (pipe2(g->gate, O_CLOEXEC) < 0)
-        leave(g); /* the agent sees that */
+        leave(g); /* the agent notices that */
     g->children = g->running = g->outlived = 0;
     g->is_over = false;
-    /* Linux 6.14 to 6.18 at least kill what begins in a group that was killed once. */
+    /* Linux 6.14 to 6.18 at least kill processes that begin in a group that was killed once. */
     if (g->stop.killing_since_ns != 0)
         g->contain->cgroup.takes_forks = false;
     stop_init(&g->stop, g->contain, getpid());
@@ -506,8 +507,8 @@ static void leave(struct guard_process *g)
     _exit(0);
 }
 
-/* Inside a namespace our pid numbers mean nothing to the agent: sent as credentials, the
- * kernel translates them. */
+/* Inside a namespace our pids mean nothing to the agent. If they are sent as credentials,
+ * the kernel translates them. */
 static void tell(struct guard_process *g, struct guard_message *message, pid_t pid)
 {
     union {

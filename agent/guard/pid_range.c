@@ -37,8 +37,8 @@ int pid_range_before(int node_rank, int node_count, int salt, int most)
     return PID_FIRST + node_rank % count * each + within((each + 1) / 2, salt);
 }
 
-/* From 0 to size - 1. Salts that are near each other, as those of two runs in a row, come out
- * far apart: successive multiples of the golden ratio are. */
+/* Returns a number from 0 to size - 1. Salts that are close to each other, as of two successive
+ * runs, give numbers far apart: successive multiples of the golden ratio are. */
 static int within(int size, int salt)
 {
     uint32_t part = (uint32_t)salt * 2654435769u;

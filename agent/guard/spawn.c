@@ -25,14 +25,14 @@
 /* The OOM score of ranks: the kernel kills them before the agent. */
 #define OOM_SCORE_OF_RANKS 500
 
-/* The memfd: this, then path, cwd, arguments and environment, each ended by
- * NUL, then the CPU mask. */
+/* The memfd holds this header, then path, cwd, arguments and environment, each ended
+ * by NUL, then the CPU mask. */
 struct header {
     uint32_t has_cwd, arguments, variables, cpus_size;
     uint64_t strings_size;
 };
 
-/* What the child reads out of it: pointers into the mapping. */
+/* The memfd as the child reads it: pointers into the mapping. */
 struct unpacked {
     char       *path, *cwd;
     char      **argv, **env;
@@ -184,9 +184,9 @@ static int unpack(int fd, struct unpacked *spec)
     return 0;
 }
 
-/* Input from /dev/null, output into the pipes, PMI at PMI_FD. The originals are
- * close-on-exec. One of them may have a number that is needed here, so they are moved away
- * first. */
+/* Connects input to /dev/null, output to the pipes, and PMI to SPAWN_PMI_FD. The
+ * originals are close-on-exec. One of them may have a number that is needed here, so
+ * they are moved away first. */
 static int take_descriptors(const int fds[SPAWN_FDS])
 {
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -208,8 +208,8 @@ static int move_up(int fd)
     return fcntl(fd, F_DUPFD_CLOEXEC, SPAWN_PMI_FD + 1);
 }
 
-/* By the system call: glibc reserves two signals for itself, and whoever started us may have
- * ignored those too. An all-zero action is SIG_DFL. */
+/* Uses the system call: glibc reserves two signals for itself, and the program that started us
+ * may have ignored those too. An all-zero action is SIG_DFL. */
 static void reset_signals(void)
 {
     static const unsigned long default_action[8];
@@ -233,8 +233,8 @@ static void raise_oom_score(void)
     fd_write_file("/proc/self/oom_score_adj", text);
 }
 
-/* All the ranks of a node are let through at once. -1: the guard cannot be told that this one
- * stands there, so it would never open. */
+/* All ranks of a node continue at once. -1: the guard cannot learn that this rank waits at the
+ * gate, so the gate would never open. */
 static int wait_at_gate(const struct spawn_guard *guard)
 {
     static const struct spawn_failure stands = { SPAWN_OK, 0 };

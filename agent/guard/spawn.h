@@ -1,8 +1,8 @@
-/* spawn.h - everything that one process is started from, and how it gets to execve()
+/* spawn.h - everything that a process is started from, and how it gets to execve()
  *
- * The agent packs it, the guard starts it. Arguments and environment may be larger than
- * any packet, so they travel in a sealed memfd beside the descriptors. The child maps it
- * and calls execve() with pointers into it: nothing is quoted, parsed or cut.
+ * The agent packs it, the guard starts it. Arguments and environment may be larger than any
+ * packet, so they travel in a sealed memfd beside the descriptors. The child maps the memfd
+ * and calls execve() with pointers into it: nothing is quoted, parsed or truncated.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_SPAWN_H
@@ -19,12 +19,12 @@
 /* The descriptor of a rank's PMI socket. Not a low number: shell scripts use 3 to 9 freely. */
 #define SPAWN_PMI_FD 19
 
-/* Descriptors that go with a spawn, in this order; the last may be absent. */
+/* Descriptors that a spawn request carries, in this order; the last may be absent. */
 enum { SPAWN_FD_SPEC, SPAWN_FD_STDOUT, SPAWN_FD_STDERR, SPAWN_FD_PMI, SPAWN_FDS };
 
 struct spawn {
     const char           *path; /* the file to execute; argv[0] may differ */
-    const char           *cwd;  /* NULL: stay */
+    const char           *cwd;  /* NULL: unchanged */
     const struct strlist *argv, *env;
     const cpu_set_t      *cpus; /* NULL: no binding */
     size_t                cpus_size;
@@ -46,24 +46,26 @@ struct spawn_failure {
     int error; /* errno */
 };
 
-/* All of it in a memfd. The descriptor, or -1 with err and errno. */
+/* Packs it into a memfd. Returns the descriptor, or -1 with err and errno. */
 int spawn_pack(const struct spawn *spawn, struct error *err);
 
-/* What the child needs to know of its guard. */
+/* What the child must know about its guard. */
 struct spawn_guard {
-    pid_t                pid; /* it must still live after the child asked to die with it */
+    pid_t                pid; /* must still live after the child asked to die with it */
     const struct cgroup *cgroup;
-    int                  gate_fd; /* a pipe: the child waits for its end before execve(); -1:
-                                     it does not wait. Above SPAWN_PMI_FD, as word_fd */
-    int                  word_fd; /* SPAWN_OK goes there before it waits */
-    struct go_env       *go_env;  /* laid over its environment after it has waited */
+    int                  gate_fd; /* a pipe: before execve() the child waits until its other
+                                     end is closed; -1: it does not wait. Above SPAWN_PMI_FD,
+                                     as word_fd */
+    int                  word_fd; /* the child writes SPAWN_OK here before it waits */
+    struct go_env       *go_env;  /* added to the child's environment after it has waited */
 };
 
-/* In the child: set it up, wait, execute the program. From the moment when it waits TERM ends
- * it. Returns only if it failed. */
+/* Called in the child: sets it up, waits, executes the program. While it waits, TERM kills it.
+ * Returns only if it failed. */
 struct spawn_failure spawn_exec(const int fds[SPAWN_FDS], const struct spawn_guard *guard);
 
-/* "cannot execute /a/b: Permission denied", and the exit status for it. */
+/* Sets err to a text like "cannot execute /a/b: Permission denied", and
+ * returns the exit status for it. */
 int spawn_explain(const struct spawn_failure *failure, const char *path, const char *cwd,
                   struct error *err);
 

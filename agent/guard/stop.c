@@ -10,7 +10,7 @@
 #include "clock.h"
 #include "node/process.h"
 
-/* Between two KILLs; doubles up to the second. */
+/* Pauses between two KILLs; doubled from the first to the second. */
 #define PAUSE_FIRST_MS 2
 #define PAUSE_MOST_MS  100
 

@@ -1,8 +1,8 @@
-/* stop.h - end every process of the run: TERM, grace, KILL, until nothing is left
+/* stop.h - kills every process of the run: TERM, grace, KILL, until none is left
  *
- * A stop is a deadline and a loop: first CONT and TERM to all; from the deadline on KILL,
- * again and again, since a process may have been forked in between, until the owner of the
- * stop finds that nothing is left. The owner (the guard; the agent, if the guard was
+ * A stop is a deadline and a loop: first CONT and TERM to all processes, from the deadline
+ * on KILL, repeatedly, since a process may have been forked in between, until the owner of
+ * the stop finds that none is left. The owner (the guard; the agent, if the guard was
  * killed) reaps and waits.
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,10 +15,10 @@
 
 #include "guard/containment.h"
 
-/* KILL cannot end a process that waits in the kernel for a device. This long after the first
- * KILL it is reported as left. */
+/* KILL cannot kill a process that waits in the kernel for a device. This long after the first
+ * KILL, such a process is reported as left. */
 #define STOP_STUCK_S 10
-/* A process that writes its core file looks the same, but is waited for. */
+/* A process that writes its core file looks the same, but we wait for it this long. */
 #define STOP_CORE_S 600
 
 #define STOP_STUCK (-2)
@@ -36,15 +36,15 @@ struct stop {
 
 void stop_init(struct stop *stop, const struct containment *contain, pid_t root);
 
-/* Begin, or shorten the grace of a stop that has begun. 0: KILL now. */
+/* Begins a stop, or shortens the grace of a stop that has begun. 0: KILL now. */
 void stop_begin(struct stop *stop, double grace_s);
 
-/* Send what is due. Milliseconds until the next call; -1: not begun; STOP_STUCK: something
- * survives KILL. */
+/* Sends the signals that are due. Returns the milliseconds until the next call; -1: not begun;
+ * STOP_STUCK: a process survives KILL. */
 int stop_step(struct stop *stop);
 
-/* After STOP_STUCK: how many are left, at least one: /proc may not show them, since a rank
- * that is root can mount something over it. */
+/* After STOP_STUCK: returns the number of remaining processes, at least one. /proc may not show
+ * them, since a rank that is root can mount something over it. */
 int stop_left(const struct stop *stop);
 
 #endif

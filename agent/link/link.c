@@ -14,7 +14,7 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-#define READ_MAX (128 * 1024 - 64) /* a round block, with libevent's header */
+#define READ_MAX (128 * 1024 - 64) /* fills a block exactly, with libevent's header */
 
 static void watch(struct link *link, struct event_base *base);
 static void drop_fd(int fd);
@@ -59,7 +59,8 @@ void link_attach(struct link *link, int fd)
     drop_fd(link->in_fd);
     if (link->out_fd != link->in_fd)
         drop_fd(link->out_fd);
-    evbuffer_drain(link->in, evbuffer_get_length(link->in)); /* it is sent again as a whole */
+    evbuffer_drain(link->in, evbuffer_get_length(link->in)); /* an incomplete frame is sent
+                                                                again as a whole */
     link->in_fd = link->out_fd = fd;
     link->is_cut = false;
     fd_set_nonblock(fd);
@@ -87,7 +88,7 @@ void link_hang_up(struct link *link)
         drop_fd(link->in_fd);
 }
 
-/* 0 to 2 stay open, or the next file that is opened would get their number. */
+/* Keeps 0 to 2 open, or the next file that is opened would get their number. */
 static void drop_fd(int fd)
 {
     int null;

@@ -18,8 +18,8 @@
 /* One direction. */
 struct flow {
     int    from, to;
-    bool   has_ended; /* from has ended */
-    bool   is_broken; /* to takes no more bytes */
+    bool   has_ended; /* from was closed */
+    bool   is_broken; /* to accepts no more bytes */
     size_t begin, end;
     char   bytes[RELAY_BYTES];
 };
@@ -49,7 +49,7 @@ int reconnect_relay_run(int in_fd, int out_fd, int agent_fd)
     return up.has_ended ? 0 : 1;
 }
 
-/* Pass on what the agent sent last before we end. */
+/* Before we exit, pass on the bytes that the agent sent last. */
 static bool is_over(const struct flow *flow)
 {
     return flow->is_broken || (flow->has_ended && flow->begin == flow->end);

@@ -4,8 +4,9 @@
 #ifndef MUSTER_AGENT_RECONNECT_RELAY_H
 #define MUSTER_AGENT_RECONNECT_RELAY_H
 
-/* Pass bytes in both directions until either end closes. 0, or 1 if the launcher's end
- * closed. Bytes on their way then are not lost: both ends keep them (resend_queue.h). */
+/* Passes bytes in both directions until either end closes. Returns 0, or 1 if the
+ * launcher's end closed. Bytes in flight at that time are not lost: both ends
+ * keep them (resend_queue.h). */
 int reconnect_relay_run(int in_fd, int out_fd, int agent_fd);
 
 #endif

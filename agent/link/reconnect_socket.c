@@ -22,10 +22,10 @@
 #include "xevent.h"
 
 #define CALLERS_MAX 4    /* at a time; each is a second agent of one launcher */
-#define BACKLOG     16   /* others may connect too, and wait */
+#define BACKLOG     16   /* other processes may connect too, and wait */
 #define REQUEST_MAX 4096 /* bytes of a RECONNECT frame */
-#define REST_S      0.1  /* before the next accept() if it fails for want of a descriptor */
-#define REQUEST_S   5.0  /* for the frame: the caller has it when it connects */
+#define REST_S      0.1  /* before the next accept() if it fails for lack of a descriptor */
+#define REQUEST_S   5.0  /* to send the frame: the caller has it when it connects */
 
 struct caller {
     struct reconnect_socket *of; /* NULL: this entry is free */
@@ -97,7 +97,7 @@ void reconnect_socket_close(struct reconnect_socket *self)
     free(self);
 }
 
-/* Nonblocking: a listener may accept nobody. */
+/* Nonblocking: a listener may never accept. */
 int reconnect_socket_connect(const char *name, struct error *err)
 {
     struct sockaddr_un address;
@@ -141,7 +141,7 @@ int reconnect_socket_request(const json_t *body, const char **name, const char *
     return 0;
 }
 
-/* Its name begins with NUL: it is not a file. */
+/* The address begins with NUL: it is not a file. */
 static socklen_t address_of(const char *name, struct sockaddr_un *address)
 {
     size_t size = strnlen(name, FRAME_SOCKET_MAX);
@@ -212,13 +212,13 @@ static void caller_cb(evutil_socket_t fd, short what, void *arg)
     if (rc > 0)
         rc = hear(caller, &frame, &err);
     if (rc > 0)
-        caller->fd = -1; /* it was taken over */
+        caller->fd = -1; /* reconnect() has taken it over */
     else
         turn_away(caller, &err);
     caller_clear(caller);
 }
 
-/* 1: it is the launcher. -1 with the reason if not. */
+/* 1: the caller is the launcher. -1 with err if not. */
 static int hear(struct caller *caller, const struct frame *frame, struct error *err)
 {
     const struct reconnect_socket *self = caller->of;
@@ -242,7 +242,7 @@ out:
     return rc;
 }
 
-/* In constant time: the time must not tell how much of it was right. */
+/* Compares in constant time: the time must not reveal how much of the token was right. */
 static bool same_token(const char *ours, const char *theirs)
 {
     size_t        size = strlen(ours), i;
@@ -255,7 +255,7 @@ static bool same_token(const char *ours, const char *theirs)
     return difference == 0;
 }
 
-/* A few bytes fit an empty socket. */
+/* A few bytes fit an empty socket buffer. */
 static void turn_away(struct caller *caller, const struct error *why)
 {
     struct evbuffer *out = evbuffer_new();

@@ -158,7 +158,7 @@ static void token_cb(evutil_socket_t fd, short what, void *arg)
         call_over(call, got < 0 ? reason(errno) : "another program answers there");
 }
 
-/* When the last one is over, all are. */
+/* When the last call is over, all are. */
 static void call_over(struct call *call, const char *why)
 {
     struct connect_probe *probe = call->probe;
@@ -185,7 +185,7 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
     probe->done(probe, probe->arg);
 }
 
-/* why NULL: it was reached, or the result is no longer needed. */
+/* why NULL: the address was reached, or the result is no longer needed. */
 static void call_end(struct call *call, const char *why)
 {
     if (call->fd < 0)

@@ -16,20 +16,20 @@
 
 struct call {
     char         *address;
-    int           port, node; /* node: the caller's number for it */
+    int           port, node; /* node: the caller's number for the node */
     bool          reached;
     char          interface[32]; /* the local interface of the connection */
-    char          why[96];       /* the reason, if it was not reached */
+    char          why[96];       /* why it was not reached */
 
     struct connect_probe *probe;
-    int                   fd; /* -1: over */
+    int                   fd; /* -1: closed */
     struct event         *event;
     unsigned char         got[CALL_TOKEN_BYTES];
     size_t                have;
 };
 
 struct connect_probe {
-    struct call       *call; /* as they were added */
+    struct call       *call; /* in the order in which they were added */
     size_t             count, open;
     unsigned char      token[CALL_TOKEN_BYTES];
     struct event_base *base;
@@ -38,13 +38,13 @@ struct connect_probe {
     void              *arg;
 };
 
-/* done is called once, when all are over; it may call connect_probe_free(). */
+/* Calls done once, when all calls are over; done may call connect_probe_free(). */
 struct connect_probe *connect_probe_new(struct event_base  *base,
                                         const unsigned char token[CALL_TOKEN_BYTES],
                                         void (*done)(struct connect_probe *probe, void *arg),
                                         void *arg);
 void connect_probe_add(struct connect_probe *probe, const char *address, int port, int node);
-/* Start, after the last connect_probe_add(). done may be called at once. */
+/* Starts to connect, after the last connect_probe_add(). May call done at once. */
 void connect_probe_begin(struct connect_probe *probe, int timeout_ms);
 void connect_probe_free(struct connect_probe *probe);
 

@@ -104,7 +104,7 @@ static void read_boot_id(char *text, size_t size)
     text[strcspn(text, "\n")] = '\0';
 }
 
-/* Loopback addresses last: they only work if the whole run is on one machine. */
+/* Lists loopback addresses last: they only work if the whole run is on one machine. */
 static json_t *addresses(void)
 {
     struct ifaddrs *all, *one;
@@ -124,8 +124,8 @@ static json_t *addresses(void)
     return list;
 }
 
-/* IPv4 and IPv6, without link-local addresses: those mean nothing without the interface of
- * the other side. */
+/* Writes an IPv4 or IPv6 address, but not a link-local one: that means nothing without the
+ * interface of the other side. */
 static bool address_text(const struct sockaddr *from, char *text)
 {
     const struct sockaddr_in  *v4 = (const void *)from;
@@ -149,7 +149,8 @@ static int64_t own_size(void)
     return stat("/proc/self/exe", &about) == 0 ? (int64_t)about.st_size : 0;
 }
 
-/* The inodes of its namespaces: two connections with the same ones end on the same machine. */
+/* Returns the inode of a namespace: two connections with the same inodes
+ * end on the same machine. */
 static int64_t namespace_of(const char *which)
 {
     char        path[64];

@@ -1,6 +1,6 @@
-/* facts.h - what HELLO tells the launcher about this node
+/* facts.h - the facts about this node that HELLO reports to the launcher
  *
- * Only what is cheap to find out: HELLO must not cost more than the run that follows.
+ * Only facts that are cheap to find out: HELLO must not cost more than the run that follows.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_FACTS_H
@@ -8,13 +8,13 @@
 
 #include <jansson.h>
 
-/* The number of CPUs this process may run on. */
+/* Returns the number of CPUs that this process may use. */
 int facts_cores(void);
 
-/* The body of HELLO; the caller releases it. */
+/* Returns the body of HELLO; the caller releases it. */
 json_t *facts_hello(void);
 
-/* The name of the interface with this address ("10.0.0.1"), into name; "" if there is none. */
+/* Finds the name of the interface with this address ("10.0.0.1"); "" if there is none. */
 void facts_interface_of(const char *address, char *name, size_t size);
 
 #endif

@@ -75,10 +75,10 @@ int gpu_of_minor(int minor)
         if (line != NULL && strtol(line + strlen("Device Minor:"), NULL, 10) == minor)
             return i;
     }
-    return minor; /* the driver does not say: on most machines the numbers are equal */
+    return minor; /* the driver does not report it: on most machines the numbers are equal */
 }
 
-/* The driver's own list: in a container it has only the container's GPUs. */
+/* Reads the driver's own list: in a container it has only the container's GPUs. */
 static int list_driver(struct pci_address *found, int most)
 {
     DIR           *gpus = open_dir("/proc/driver/nvidia/gpus");
@@ -117,7 +117,7 @@ static DIR *open_dir(const char *path)
     return dir;
 }
 
-/* Display controllers: 0x0300 VGA, 0x0302 3D (without a connector). */
+/* GPUs are display controllers: 0x0300 VGA, 0x0302 3D (without a connector). */
 static bool is_nvidia_gpu(const char *address)
 {
     char vendor[16], class[16];

@@ -1,7 +1,7 @@
-/* gpu.h - the NVIDIA GPUs of this node, by the kernel's files
+/* gpu.h - the NVIDIA GPUs of this node, from the kernel's files
  *
- * Without CUDA: device files to count them, PCI addresses to find the cores near them.
- * Slot N is the N-th GPU in PCI order, as nvidia-smi counts.
+ * Works without CUDA: device files to count the GPUs, PCI addresses to find the cores near
+ * them. Slot N is the N-th GPU in PCI order, as nvidia-smi counts.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_GPU_H
@@ -11,11 +11,11 @@
 
 int gpu_count(void);
 
-/* The NUMA node of each GPU into node, for `most` GPUs at most; -1 if it is not known.
+/* Stores the NUMA node of each GPU, for at most `most` GPUs; -1 if it is unknown.
  * Returns the number of GPUs. */
 int gpu_numa_nodes(int *node, int most);
 
-/* The number of the GPU behind /dev/nvidiaMINOR. */
+/* Returns the number of the GPU behind /dev/nvidiaMINOR. */
 int gpu_of_minor(int minor);
 
 #endif

@@ -27,13 +27,13 @@ void gpu_driver_find(const char *root, struct gpu_driver *driver)
     snprintf(path, sizeof path, "%s" MODULE, root);
     fd_read_file(path, text, sizeof text);
     at = strstr(text, "Module");
-    /* The first word behind that, perhaps behind "for x86_64", that is a version. */
+    /* The first version number after that word, which may follow "for x86_64". */
     for (at = at != NULL ? at + 1 : text + strlen(text); *at != '\0' && *at != '\n'; at++)
         if (at[-1] == ' ' && strspn(at, "0123456789.") >= 5 && strchr(at, '.') != NULL &&
             sscanf(at, "%31[0-9.]", driver->module) == 1)
             break;
     if (driver->module[0] == '\0')
-        return; /* thousands of names would be looked at */
+        return; /* else glob() would look at thousands of names */
     for (i = 0; i < sizeof places / sizeof *places && driver->library[0] == '\0'; i++) {
         snprintf(path, sizeof path, "%s%s/libnvidia-ml.so.[0-9]*.*", root, places[i]);
         if (glob(path, 0, NULL, &found) == 0 && found.gl_pathc == 1)

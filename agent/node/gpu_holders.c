@@ -88,7 +88,7 @@ static void devices_list(struct devices *devices, const bool *wanted)
     free(folder);
 }
 
-/* The file's name has the driver's number, nvidia-smi counts in PCI order. */
+/* The file's name has the driver's number, but nvidia-smi counts in PCI order. */
 static int number_of(const char *name, bool is_test)
 {
     const char *digits = name + strcspn(name, "0123456789");
@@ -100,9 +100,9 @@ static int number_of(const char *name, bool is_test)
     return is_test ? (int)minor : gpu_of_minor((int)minor);
 }
 
-/* The numbers of the GPUs that it has open; NULL: none. A monitor (nvidia-persistenced,
- * DCGM) has the device open too, but not the unified memory device that every CUDA program
- * opens as well. */
+/* Returns the numbers of the GPUs that the process has open; NULL: none. A monitor
+ * (nvidia-persistenced, DCGM) has the device open too, but not the unified memory device that
+ * every CUDA program also opens. */
 static json_t *held_by(const struct devices *devices, pid_t pid)
 {
     json_t           *gpus = NULL;

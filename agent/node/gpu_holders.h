@@ -1,6 +1,6 @@
 /* gpu_holders.h - the processes that have GPUs of this node open
  *
- * Found by their open files: that needs no driver library, and also finds a process that
+ * It looks at their open files: that needs no driver library, and also finds a process that
  * hangs in the driver. Root sees all processes, other users their own.
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,10 +13,10 @@
 
 #include "node/gpu.h"
 
-#define GPU_HOLDERS_MAX 64 /* reported for one node */
+#define GPU_HOLDERS_MAX 64 /* reported per node */
 
-/* [{"pid":N, "uid":N, "user":"ann", "age_s":N, "command":"...", "gpus":[0, 1]}, ...] with
- * the numbers of the GPUs as nvidia-smi counts them. wanted[GPU_MAX]: which GPUs to look
+/* Returns [{"pid":N, "uid":N, "user":"ann", "age_s":N, "command":"...", "gpus":[0, 1]}, ...]
+ * with the numbers of the GPUs as nvidia-smi counts them. wanted[GPU_MAX]: which GPUs to look
  * for; NULL: all. Cheap on a node without GPUs. */
 json_t *gpu_holders(const bool *wanted);
 

@@ -26,7 +26,7 @@ bool open_files_next(struct open_files *files)
         length = readlinkat(dirfd(files->folder), entry->d_name, files->name,
                             sizeof files->name - 1);
         if (length <= 0)
-            continue; /* "." and "..", or closed in between */
+            continue; /* "." and "..", or closed just now */
         files->name[length] = '\0';
         return true;
     }

@@ -1,7 +1,7 @@
 /* open_files.h - the names of the files that a process has open
  *
- * Only names are read: opening the files themselves could hang on a dead file server. For
- * a process that we may not look into, the list is empty.
+ * This reads only names: opening the files could hang on a dead file server. If we may not
+ * examine the process, the list is empty.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_OPEN_FILES_H
@@ -17,17 +17,16 @@ struct open_files {
     char name[PATH_MAX];
 };
 
-/* All of them, in no order: "/dev/nvidia0", "socket:[4711]" ...
+/* Iterates over all of them, in no order: "/dev/nvidia0", "socket:[4711]" ...
  *
  *     for (open_files_begin(&files, pid); open_files_next(&files);)
  *         look at files.name;
- *     open_files_end(&files);
- */
+ *     open_files_end(&files); */
 void open_files_begin(struct open_files *files, pid_t pid);
 bool open_files_next(struct open_files *files);
 void open_files_end(struct open_files *files);
 
-/* True if it has the socket with that inode open. */
+/* True if the process has the socket with that inode open. */
 bool open_files_socket(pid_t pid, unsigned long inode);
 
 #endif

@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <sys/resource.h>
 
-/* To the kernel 1 means: no core file, no program that gets one. 0 does not stop the program. */
+/* To the kernel 1 means: no core file, and no program that gets one. 0 would
+ * still allow the program. */
 #define NO_CORE 1
 
 static struct {

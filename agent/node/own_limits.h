@@ -1,17 +1,17 @@
 /* own_limits.h - limits of the agent and its guard that their ranks must not inherit
  *
- * The soft limit of descriptors is raised to the hard one. No core file is ever written, not
- * even by a program that the kernel pipes it to (core(5)): it would have what --env-file keeps
- * secret.
+ * The soft limit of descriptors is raised to the hard one. Core files are disabled,
+ * even those that the kernel pipes to a program (core(5)): they would contain what
+ * --env-file keeps secret.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_OWN_LIMITS_H
 #define MUSTER_AGENT_OWN_LIMITS_H
 
-/* At the start of the process, once. */
+/* Call it once, when the process starts. */
 void own_limits_set(void);
 
-/* In a child that becomes another program: as it was before. */
+/* Restores the limits in a child that will execute another program. */
 void own_limits_undo(void);
 
 #endif

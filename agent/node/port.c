@@ -21,8 +21,8 @@
 #include "node/process.h"
 
 /* If the port is taken, this many ports after it are tried before the kernel chooses: they
- * are below the range for outgoing connections, one of which could take the port before rank
- * 0 does. */
+ * are below the range for connections that the kernel opens, one of which could take the
+ * port before rank 0 does. */
 #define NEIGHBOURS 100
 
 struct holder {
@@ -91,8 +91,8 @@ bool port_is_taken(int port, pid_t run, bool nobody_binds, char *holder, size_t 
     holder_words(&found, holder, holder_size);
     if (found.process.pid != 0)
         return !process_is_below(found.process.pid, run);
-    /* It may have ended in between. A process of our own user that we may not look into
-     * could be the run's. */
+    /* The holder may have exited just now. A process of our own user that we may not
+     * examine could be the run's. */
     return (geteuid() == 0 || found.uid != geteuid()) && !is_free(port);
 }
 
@@ -119,8 +119,8 @@ static bool is_free(int port)
     return fd >= 0 || errno != EADDRINUSE;
 }
 
-/* The user chose this port: take it even if another run has claimed it, since that one may
- * never bind it. Old connections in TIME_WAIT are no obstacle: whoever listens on
+/* The user chose this port: take it even if another run has claimed it, since that run may
+ * never bind it. Old connections in TIME_WAIT do not matter: a program that listens on
  * MASTER_PORT sets SO_REUSEADDR. */
 static void hold_fixed(struct held_port *held, int port)
 {
@@ -163,7 +163,7 @@ static int claim(int port)
     return -1;
 }
 
-/* On all addresses of both families; without IPv6, of IPv4. */
+/* Binds the port on all addresses of both families; without IPv6, of IPv4. */
 static int bind_all(int port, bool reuse)
 {
     struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port) };
@@ -210,8 +210,8 @@ static int bound_port(int fd)
                                      : ntohs(((struct sockaddr_in *)&own)->sin_port);
 }
 
-/* Who has the port, by the tables of sockets, where listening ones come first. False if they
- * show nobody; sockets that are only bound are not in them. */
+/* Finds the process that has the port, in the tables of sockets, where listening ones come
+ * first. False if the port is not in them; sockets that are only bound are not. */
 static bool find_holder(int port, struct holder *holder)
 {
     struct processes all;
@@ -229,8 +229,8 @@ static bool find_holder(int port, struct holder *holder)
     return true;
 }
 
-/* Lines like "1: 0100007F:733C 00000000:0000 0A 0:0 00:0 0 uid timeout inode". A connection
- * that no process has open has inode 0. */
+/* Parses lines like "1: 0100007F:733C 00000000:0000 0A 0:0 00:0 0 uid timeout inode". A
+ * connection that no process has open has inode 0. */
 static bool find_socket(const char *table, int port, struct holder *holder)
 {
     FILE    *file = fopen(table, "re");
@@ -249,7 +249,8 @@ static bool find_socket(const char *table, int port, struct holder *holder)
     return holder->inode != 0;
 }
 
-/* "pid 123 (python3) of ann". For other users' processes, only root sees more than the user. */
+/* Writes "pid 123 (python3) of ann". For other users' processes, only root
+ * sees more than the user. */
 static void holder_words(const struct holder *holder, char *words, size_t size)
 {
     char user[64], path[64], name[64];

@@ -26,9 +26,9 @@ struct probe {
     void                 *arg;
     unsigned char         token[CALL_TOKEN_BYTES];
     int                   listen_fd;
-    struct event         *caller; /* a connection came */
-    struct event         *rest;   /* accept() failed for want of a descriptor */
-    struct event         *late;   /* the end of listening */
+    struct event         *caller; /* a connection has arrived */
+    struct event         *rest;   /* after accept() failed for lack of a descriptor */
+    struct event         *late;   /* ends listening */
     struct connect_probe *tries;  /* NULL: none in progress */
     struct held_port      held;
 };
@@ -193,7 +193,8 @@ static int connect_begin(struct probe *probe, const json_t *body, struct error *
     return 0;
 }
 
-/* In the order of the request: the launcher prefers the first that all nodes reach. */
+/* Reports in the order of the request: the launcher prefers the first
+ * address that all nodes reach. */
 static void reached_cb(struct connect_probe *tries, void *arg)
 {
     struct probe *probe = arg;

@@ -19,9 +19,10 @@
 #include "frame.h"
 #include "xalloc.h"
 
-/* Limit of steps up to an ancestor: parents are read one by one, and change in between. */
+/* Limit of steps up to an ancestor: parents are read one after another,
+ * and may change in between. */
 #define DEPTH_MAX 1000
-/* Of the list of kernel threads: room for some thousands. */
+/* Bytes for the list of kernel threads: room for some thousands. */
 #define KERNEL_THREADS_BYTES 65536
 
 static void   find_whole_groups(struct processes *all);
@@ -58,7 +59,8 @@ void processes_below(struct processes *found, pid_t root)
     *found = all;
 }
 
-/* One whose parent has ended before it could be listed is nobody's: it does not count. */
+/* Marks processes whose group is entirely below the root. If a process's parent exited before
+ * it could be listed, the process may be below, too, so it does not count as outside. */
 static void find_whole_groups(struct processes *all)
 {
     pid_t *others = xcalloc(all->count + 1, sizeof *others);
@@ -117,8 +119,8 @@ void process_signal(const struct process *process, int signal)
 
     if (fd < 0 && errno == ESRCH)
         return;
-    /* The descriptor holds one process; is it still the one that was listed? Old kernels and
-     * many containers have no pidfd_open(): then the pid must do. */
+    /* The descriptor refers to one process: is it still the one that was listed? Old kernels
+     * and many containers have no pidfd_open(): there the pid must suffice. */
     if (process_read(process->pid, &now) && now.start == process->start &&
         (fd < 0 || (syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0) < 0 && errno != ESRCH)))
         kill(process->pid, signal);
@@ -169,7 +171,7 @@ void processes_wanted(struct processes *all, bool (*wants)(pid_t pid))
     free(thread);
 }
 
-/* In order. Many kernels do not tell; then there are none. */
+/* Lists them in order. Many kernels do not report them; then the list is empty. */
 static size_t kernel_threads(pid_t **thread)
 {
     char  *text = xmalloc(KERNEL_THREADS_BYTES), *at = text, *end;
@@ -187,7 +189,7 @@ static size_t kernel_threads(pid_t **thread)
     return count;
 }
 
-/* NULL and 0: all are wanted. */
+/* wants NULL and count 0: all processes are wanted. */
 static void list(struct processes *all, bool (*wants)(pid_t pid), const pid_t *unwanted,
                  size_t count)
 {
@@ -216,7 +218,7 @@ static void list(struct processes *all, bool (*wants)(pid_t pid), const pid_t *u
         closedir(proc);
 }
 
-/* Fields are counted from the end of the name, which may contain blanks and ')'. */
+/* Counts fields from the end of the name, which may contain blanks and ')'. */
 bool process_read(pid_t pid, struct process *process)
 {
     char               path[64], text[1024], *at;
@@ -240,7 +242,7 @@ bool process_read(pid_t pid, struct process *process)
     return true;
 }
 
-/* The kernel makes such a file as a whole. Nowhere is so much read as here. */
+/* The kernel produces such a file in one read. No other code here reads as much. */
 static void read_once(const char *path, char *text, size_t size)
 {
     int     fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -1,7 +1,7 @@
-/* process_about.c - describe one process to users
+/* process_about.c - describes one process to users
  *
- * The agent is static, so what would need NSS (getpwuid) is read from /etc/passwd; a user
- * that only a directory server knows is shown by number.
+ * The agent is static, so it reads /etc/passwd instead of using NSS (getpwuid). A user that
+ * only a directory server knows is shown by number.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -82,7 +82,7 @@ void user_name(uid_t uid, char *name, size_t size)
         fclose(passwd);
 }
 
-/* Its arguments with blanks in between; the name of a kernel thread or a zombie. */
+/* Writes the arguments, separated by blanks; the name of a kernel thread or a zombie. */
 static void command_of(pid_t pid, char *text, size_t size)
 {
     char    path[64];

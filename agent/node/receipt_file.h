@@ -9,14 +9,14 @@
 #define RECEIPT_DIR       "/var/lib/muster"
 #define RECEIPT_NAME      "receipt.json"
 #define RECEIPT_BYTES_MAX (256u << 10)
-#define RECEIPT_FACTS_MAX 32 /* of those that HELLO brings along */
+#define RECEIPT_FACTS_MAX 32 /* facts that HELLO carries */
 #define RECEIPT_FACT_MAX  128
 
-/* 16 hex digits of the facts: equal facts have equal ones. */
+/* Returns 16 hex digits: equal facts have equal digits. */
 json_t *receipt_fingerprint(const json_t *facts);
 
-/* {"fingerprint":"...", "facts":{...}} for HELLO, from the file; NULL: there is none that can be
- * read. path: NULL is the usual one. What is too long is left out. */
+/* Returns {"fingerprint":"...", "facts":{...}} for HELLO, from the file; NULL: there is no
+ * readable file. path: NULL is the usual one. Facts that are too long are left out. */
 json_t *receipt_read(const char *path);
 
 #endif

@@ -131,7 +131,7 @@ static void mark_open(struct files *files, pid_t pid)
     open_files_end(&open);
 }
 
-/* "7f..-7f.. rw-s 00000000 00:17 42          /dev/shm/nccl-x" */
+/* Parses "7f..-7f.. rw-s 00000000 00:17 42          /dev/shm/nccl-x". */
 static void mark_mapped(struct files *files, pid_t pid)
 {
     char  path[64], line[PATH_MAX + 200], *at;
@@ -149,8 +149,8 @@ static void mark_mapped(struct files *files, pid_t pid)
         fclose(maps);
 }
 
-/* A container may have the folder under another name, so compare only the last part: it is
- * better to spare a file than to remove one that is used. */
+/* Compares only the last part, since a container may have the folder under another name: it is
+ * better to keep a file than to remove one that is used. */
 static void mark_name(struct files *files, const char *path)
 {
     const char *name = strrchr(path, '/');

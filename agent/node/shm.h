@@ -1,8 +1,8 @@
 /* shm.h - files that crashed programs have left in /dev/shm
  *
  * NCCL and PyTorch share memory between the ranks of a node by files there, and remove
- * them in an orderly end. A killed rank leaves them, gigabytes in all, until a later run
- * finds no space.
+ * them when they exit normally. A killed rank leaves them, gigabytes in all, until a
+ * later run finds no space.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_SHM_H
@@ -15,15 +15,15 @@
 
 #define SHM_FILES_MAX 256 /* examined at most */
 
-/* Free bytes there; 0 if there is no /dev/shm. */
+/* Returns the free bytes; 0 if there is no /dev/shm. */
 int64_t shm_free(void);
 
-/* Files of NCCL and PyTorch that no process has open or mapped: [{"name":"nccl-x", "uid":N,
- * "user":"ann", "size":N, "inode":N}, ...]. Other users than root cannot see all processes:
- * for them the list is only right with only_ours. */
+/* Lists files of NCCL and PyTorch that no process has open or mapped: [{"name":"nccl-x",
+ * "uid":N, "user":"ann", "size":N, "inode":N}, ...]. Users other than root cannot see all
+ * processes: for them the list is only right with only_ours. */
 json_t *shm_stale(bool only_ours);
 
-/* Remove one of them, if it is ours and still the same file. */
+/* Removes one of these files, if it is ours and still the same file. */
 bool shm_remove(const json_t *file);
 
 #endif

@@ -13,7 +13,7 @@
 #include "fd.h"
 #include "xalloc.h"
 
-#define STATUS_BYTES 65536 /* "Groups:" may be of any length, and comes before */
+#define STATUS_BYTES 65536 /* "Groups:" may be of any length, and precedes it */
 #define DEPTH_MAX    64    /* of a tree of processes */
 
 static int signal_below(const struct processes *all, const struct process *process, int signal,

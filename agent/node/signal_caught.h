@@ -1,8 +1,9 @@
-/* signal_caught.h - send a signal only to those who have asked for it
+/* signal_caught.h - sends a signal only to processes that handle it
  *
- * A program that has not set a handler would die of SIGUSR1. /proc/PID/status tells who has. Of a
- * tree of processes only the topmost that catch it get it: a shell that waits for Python does not,
- * Python does, and what Python has forked inherits the handler but is not meant.
+ * A program without a handler would die of SIGUSR1. /proc/PID/status shows which signals a
+ * process handles. In a tree of processes only the topmost ones that handle the signal get it:
+ * a shell that waits for Python does not, Python does, and processes that Python has forked
+ * inherit the handler but do not get the signal.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_SIGNAL_CAUGHT_H
@@ -12,10 +13,11 @@
 
 #include "node/process.h"
 
-/* By the text of /proc/PID/status; false also if that is not such a text. */
+/* Reads the text of /proc/PID/status; false also if the text is malformed. */
 bool signal_is_caught(const char *status, int signal);
 
-/* To root or those below it. all: processes_all(). Returns how many have got it. */
+/* Signals root or processes below it. all: from processes_all(). Returns
+ * how many got the signal. */
 int signal_caught(const struct processes *all, pid_t root, int signal);
 
 #endif

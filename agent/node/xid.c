@@ -17,7 +17,7 @@
 #include "clock.h"
 #include "frame.h"
 
-#define LOG_MAX (4u << 20) /* of the kernel's log */
+#define LOG_MAX (4u << 20) /* bytes of the kernel's log */
 #define DAY_S   86400.0
 
 void xid_read(const char *root, int *counts)

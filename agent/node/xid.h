@@ -8,13 +8,14 @@
 
 #define XIDS_MAX 256
 
-/* How often each number of an Xid was written in the last day: counts[XIDS_MAX]. root: of /dev. */
+/* Counts each Xid number that was logged during the last day: counts[XIDS_MAX]. root:
+ * the prefix of /dev/kmsg. */
 void xid_read(const char *root, int *counts);
 
-/* The same of the text of /dev/kmsg, since so many seconds after boot: counts[most]. */
+/* Counts the same in the text of /dev/kmsg, from since_s seconds after boot: counts[most]. */
 void xid_count(const char *log, double since_s, int *counts, int most);
 
-/* One that a program cannot cause: memory, bus, firmware. */
+/* Is this an Xid that a program cannot cause: memory, bus, firmware? */
 bool xid_is_of_hardware(int xid);
 
 #endif

@@ -111,8 +111,8 @@ int bind_deal(const struct bind_unit *unit, int count, const int *near, int rank
     for (i = 0; i < ranks; i++)
         served[i] = near[i] >= 0 &&
                     take_near(unit, count, taken, near[i], each, chosen + i * each);
-    /* The other ranks in order, over the rest: without GPUs that is DeepSpeed's rule, rank k
-     * gets the k-th chunk. */
+    /* Distribute the remaining units to the other ranks in order: without GPUs that is
+     * DeepSpeed's rule, rank k gets the k-th chunk. */
     for (i = 0; i < ranks; i++)
         for (j = 0; j < each && !served[i]; j++) {
             while (taken[at])
@@ -125,7 +125,7 @@ int bind_deal(const struct bind_unit *unit, int count, const int *near, int rank
     return each;
 }
 
-/* The first free units of that NUMA node, if it has enough. */
+/* Takes the first free units of a NUMA node, if it has enough. */
 static bool take_near(const struct bind_unit *unit, int count, bool *taken, int near, int each,
                       int *chosen)
 {
@@ -141,8 +141,8 @@ static bool take_near(const struct bind_unit *unit, int count, bool *taken, int 
     return true;
 }
 
-/* hwloc leaves out what the cgroup forbids; what taskset forbids is removed here. hwloc's
- * plugins are shared objects, which a static program must not load. */
+/* hwloc leaves out CPUs that the cgroup forbids; this removes CPUs that taskset forbids.
+ * hwloc's plugins are shared objects, which a static program must not load. */
 static int topology_load(hwloc_topology_t *topology, struct error *err)
 {
     hwloc_bitmap_t allowed = set_new();
@@ -198,8 +198,8 @@ static int units_of_list(hwloc_topology_t topology, const char *list, struct bin
     return count;
 }
 
-/* In logical order: neighbours share caches. A machine that shows no cores shows at least
- * CPUs. */
+/* Lists units in logical order: neighbours share caches. A machine that reports no
+ * cores reports at least CPUs. */
 static int units_of_cores(hwloc_topology_t topology, struct bind_unit **unit)
 {
     hwloc_obj_type_t type = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE

@@ -1,7 +1,7 @@
 /* blob.h - bytes that the launcher sends before the plan
  *
- * Arguments, environments and paths may have any byte but NUL, so they cannot be JSON
- * text. They come in BLOB frames, and the plan refers to them by number.
+ * Arguments, environments and paths may contain any byte except NUL, so they cannot be JSON
+ * text. They arrive in BLOB frames, and the plan refers to them by number.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_BLOB_H
@@ -13,7 +13,7 @@
 #include "err.h"
 
 #define BLOB_TOTAL_MAX (64u << 20) /* bytes of all blobs of a node */
-#define BLOB_COUNT_MAX 16384       /* and how many: two a rank and a few more */
+#define BLOB_COUNT_MAX 16384       /* their number: two per rank and a few more */
 
 struct blob {
     uint32_t id;
@@ -27,9 +27,9 @@ struct blobs {
     size_t       total;
 };
 
-/* Append the body of a BLOB frame to its blob. */
+/* Appends the body of a BLOB frame to its blob. */
 int  blobs_take(struct blobs *blobs, const unsigned char *body, size_t size, struct error *err);
-/* NULL if there is none with that number. */
+/* NULL if no blob has that number. */
 const struct blob *blobs_find(const struct blobs *blobs, uint32_t id);
 void blobs_clear(struct blobs *blobs);
 

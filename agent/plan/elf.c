@@ -1,6 +1,6 @@
 /* elf.c - see elf.h
  *
- * Nothing of the file is trusted: all of it is read by pread() into buffers of known sizes.
+ * It trusts nothing in the file: it reads everything by pread() into buffers of known sizes.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -19,7 +19,7 @@
 #include "xalloc.h"
 
 #define SEGMENTS_MAX 64
-#define ENTRIES_MAX  4096 /* of the dynamic section */
+#define ENTRIES_MAX  4096 /* in the dynamic section */
 #define NAME_BYTES   256  /* bytes of a library's name, with NUL */
 
 #if UINTPTR_MAX > UINT32_MAX
@@ -51,7 +51,7 @@ bool elf_needed(const char *path, struct strlist *needed)
     bool       is_elf = elf.fd >= 0 && read_segments(&elf);
 
     if (is_elf)
-        entries = read_dynamic(&elf, &entry); /* none if it is static */
+        entries = read_dynamic(&elf, &entry); /* no entries if it is static */
     if (entries > 0 && find_strings(&elf, entry, entries, &strings))
         for (i = 0; i < entries && entry[i].d_tag != DT_NULL; i++) {
             if (entry[i].d_tag != DT_NEEDED)
@@ -85,7 +85,7 @@ static bool read_at(const struct elf *elf, void *into, size_t size, uint64_t at)
     return at <= INT64_MAX && pread(elf->fd, into, size, (off_t)at) == (ssize_t)size;
 }
 
-/* How many; *entries is for free(). */
+/* Returns the number of entries; the caller frees *entries. */
 static size_t read_dynamic(const struct elf *elf, ElfW(Dyn) **entries)
 {
     size_t i, count;
@@ -101,7 +101,7 @@ static size_t read_dynamic(const struct elf *elf, ElfW(Dyn) **entries)
     return read_at(elf, *entries, count * sizeof **entries, elf->segment[i].p_offset) ? count : 0;
 }
 
-/* Where the names are in the file: the dynamic section has their address in memory. */
+/* Finds the names in the file: the dynamic section has their address in memory. */
 static bool find_strings(const struct elf *elf, const ElfW(Dyn) *entry, size_t entries,
                          uint64_t *at)
 {

@@ -1,4 +1,4 @@
-/* elf.h - what an executable file says of itself
+/* elf.h - reads the headers of an executable file
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_ELF_H
@@ -8,7 +8,7 @@
 
 #include "strlist.h"
 
-/* Add the names of the libraries that the program is linked with ("libmpi.so.40") to needed.
+/* Adds the names of the libraries that the program is linked with ("libmpi.so.40") to needed.
  * False: it is a script, an executable for other machines, or damaged. */
 bool elf_needed(const char *path, struct strlist *needed);
 

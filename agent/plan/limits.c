@@ -20,8 +20,8 @@
 #include "fd.h"
 #include "guard/cgroup.h"
 
-/* For the agent itself: the link, the reconnect socket, signals, and files that are open for
- * a moment. */
+/* Descriptors of the agent itself: the link, the reconnect socket, signals, and files
+ * that are open for a moment. */
 #define DESCRIPTORS_OWN 32
 
 #define HINT_USER  "raise ulimit -u on that node"
@@ -46,7 +46,7 @@ int limits_check(const struct node_plan *plan, struct failure *failure)
                ? -1 : 0;
 }
 
-/* For each rank: stdout, stderr, PMI, its log file and the eventfd of that. */
+/* Each rank needs stdout, stderr, PMI, its log file and the eventfd of the log file. */
 static int check_descriptors(const struct node_plan *plan, struct failure *failure)
 {
     int           each = 2 + (plan->kvsname != NULL) + 2 * (plan->log_dir != NULL);
@@ -60,7 +60,7 @@ static int check_descriptors(const struct node_plan *plan, struct failure *failu
                        plan->ranks, (uintmax_t)need, (uintmax_t)limit.rlim_cur);
 }
 
-/* ulimit -u: it counts threads, and does not apply to root. */
+/* Checks ulimit -u, which counts threads and does not apply to root. */
 static int check_user(const struct node_plan *plan, struct failure *failure)
 {
     struct rlimit limit;
@@ -77,8 +77,8 @@ static int check_user(const struct node_plan *plan, struct failure *failure)
                        (uintmax_t)limit.rlim_cur);
 }
 
-/* The pids controller: the limit of a container, TasksMax of a systemd session or of a
- * slice above it. */
+/* Checks the pids controller: the limit of a container, TasksMax of a systemd
+ * session or of a slice above it. */
 static int check_group(const struct node_plan *plan, struct failure *failure)
 {
     char path[512];
@@ -113,7 +113,7 @@ static bool name_limit(struct failure *failure, int error, char *limit, size_t s
         name_tasks(failure, limit, size);
         return true;
     case EMFILE:
-    case ETOOMANYREFS: /* descriptors that are on their way to another process */
+    case ETOOMANYREFS: /* descriptors that are in flight to another process */
         getrlimit(RLIMIT_NOFILE, &most);
         snprintf(limit, size, "the limit of file descriptors (RLIMIT_NOFILE) is %ju",
                  (uintmax_t)most.rlim_cur);
@@ -135,7 +135,8 @@ static bool name_limit(struct failure *failure, int error, char *limit, size_t s
     }
 }
 
-/* The limit that is reached or, since others may have ended by now, those that there are. */
+/* Names the limit that was reached or, since other processes may have ended by
+ * now, the limits that exist. */
 static void name_tasks(struct failure *failure, char *limit, size_t size)
 {
     struct rlimit user = { RLIM_INFINITY, RLIM_INFINITY };
@@ -163,7 +164,7 @@ static void name_tasks(struct failure *failure, char *limit, size_t size)
     snprintf(failure->hint, sizeof failure->hint, HINT_GROUP);
 }
 
-/* A group that we are in, and that has too little space for that many more. */
+/* Finds a group of ours that has too little space for that many more. */
 static bool full_group(long more, char *path, size_t size, long *tasks, long *most)
 {
     return full_group_of("pids", more, path, size, tasks, most) ||
@@ -184,7 +185,7 @@ static bool full_group_of(const char *controller, long more, char *path, size_t 
     return false;
 }
 
-/* Processes, and a thread for each log file. */
+/* Processes, and one thread per log file. */
 static long tasks_of(const struct node_plan *plan)
 {
     return plan->log_dir != NULL ? 2L * plan->ranks : plan->ranks;
@@ -201,7 +202,7 @@ static long count_tasks(uid_t uid)
     while (proc != NULL && (entry = readdir(proc)) != NULL) {
         if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
             continue;
-        /* One directory for each thread, besides "." and "..". */
+        /* One directory per thread, besides "." and "..". */
         snprintf(path, sizeof path, "/proc/%.20s/task", entry->d_name);
         if (stat(path, &about) == 0 && about.st_uid == uid)
             tasks += (long)about.st_nlink - 2;

@@ -11,7 +11,7 @@
 #include "frame.h"
 #include "xalloc.h"
 
-/* What every reading function below needs. */
+/* The arguments of every reading function below. */
 struct reader {
     const json_t       *body;
     const struct blobs *blobs;

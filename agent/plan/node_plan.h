@@ -1,6 +1,6 @@
-/* node_plan.h - what this node has to run: PLAN and its blobs, as a struct
+/* node_plan.h - the plan for this node: PLAN and its blobs, as a struct
  *
- * Only parsing: nothing on the node is examined (prepare.c does that).
+ * This only parses and examines nothing on the node (prepare.c does that).
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_NODE_PLAN_H
@@ -15,9 +15,9 @@
 #include "plan/blob.h"
 #include "strlist.h"
 
-/* No deadline is longer than a day; it keeps nanoseconds far from overflow. */
+/* No time limit is longer than a day, which keeps nanoseconds far from overflow. */
 #define NODE_PLAN_SECONDS_MAX 86400.0
-/* All argument and environment lists together: many ranks may refer to one blob. */
+/* Bytes of all argument and environment lists together: many ranks may refer to one blob. */
 #define NODE_PLAN_LISTS_MAX (512u << 20)
 
 struct node_plan_rank {
@@ -33,32 +33,33 @@ struct node_plan {
     bool           no_pidns; /* the ranks see all processes, as with is_exec */
     bool           allow_open_mpi; /* each rank may be a world of its own */
     bool           is_local; /* muster is on this machine, and sleeps when it sleeps */
-    bool           stays;    /* when all is over: wait for another PLAN */
+    bool           stays;    /* when all is over, wait for another PLAN */
     int            world_size, node_rank, node_count;
     double         grace_s, heartbeat_s, lease_s;
     double         hang_s;    /* 0: no --hang-timeout */
-    double         replace_s; /* for another run of this name to end; 0: it is not asked to */
+    double         replace_s; /* how long another run of this name may take to end; 0: it is
+                                 not asked to end */
     uint32_t       credit;
-    char          *cwd;    /* NULL: do not change it */
+    char          *cwd;    /* NULL: unchanged */
     char          *script; /* a file that Python must be able to read; NULL: none */
     struct strlist env;
     char          *kvsname, *mapping;   /* NULL: no PMI */
     char          *bind_list;           /* NULL: no binding; "": all cores */
-    char          *log_dir, *log_stamp; /* NULL: no files */
+    char          *log_dir, *log_stamp; /* NULL: no log files */
     bool           log_console;
     char          *venv_script, *pid_file; /* NULL: none */
     char          *spot;        /* --spot; NULL: off */
-    char          *notice_file; /* in the ranks' environment: appears when a node is to go */
+    char          *notice_file; /* in the ranks' environment: appears when a node will leave */
     bool           term_is_notice; /* SIGTERM to the agent: the ranks may save first */
-    char          *ckpt_marker; /* a glob: what is newer is a checkpoint; NULL: not this node */
+    char          *ckpt_marker; /* a glob: a newer match is a checkpoint; NULL: not this node */
     bool           omp_default;
-    char          *socket, *token; /* for coming back (reconnect_socket.h); NULL: not possible */
-    double         reconnect_s;    /* ... and how long it is possible */
+    char          *socket, *token; /* to reconnect (reconnect_socket.h); NULL: not possible */
+    double         reconnect_s;    /* ... and how long that is possible */
     struct node_plan_rank *rank;
     int                    ranks;
 };
 
-/* -1 with err; plan is then empty. */
+/* -1 with err; then plan is empty. */
 int  node_plan_read(struct node_plan *plan, const json_t *body, const struct blobs *blobs,
                     struct error *err);
 void node_plan_clear(struct node_plan *plan);

@@ -11,8 +11,8 @@
 #include "exit_code.h"
 #include "plan/elf.h"
 
-/* Names up to here. libmpi.so.12 is MPICH's and Intel's (Open MPI had it before 2016); libpmix
- * may be linked with those, too. */
+/* Prefixes of names. libmpi.so.12 belongs to MPICH and Intel (Open MPI used it before 2016);
+ * libpmix may be linked with those, too. */
 static const char *const libraries[] = {
     "libmpi.so.20", "libmpi.so.40", "libmpi.so.80", "libmpi_mpifh.so.", "libmpi_usempi",
     "libmpi_cxx.so.", "liboshmem.so.", "libopen-rte.so", "libopen-pal.so",

@@ -21,7 +21,7 @@
 #include "node/facts.h"
 #include "xalloc.h"
 
-#define SHOWN_MAX 160 /* of a command that a hint repeats; longer ones end in "..." */
+#define SHOWN_MAX 160 /* bytes of a command that a hint repeats; longer ones become "..." */
 
 static void        overlay(struct strlist *env, const struct strlist *over);
 static void        set_pmi(const struct node_plan *plan, const struct node_plan_rank *rank,
@@ -71,7 +71,7 @@ void prepare_env(const struct node_plan *plan, const struct node_plan_rank *rank
 {
     strlist_append(env, base);
     if (plan->cwd != NULL) {
-        env_set(env, "PWD", plan->cwd); /* a shell takes it for true when it is */
+        env_set(env, "PWD", plan->cwd); /* a shell trusts it when it is correct */
         env_drop(env, "OLDPWD");
     }
     overlay(env, &plan->env);
@@ -179,8 +179,8 @@ static void overlay(struct strlist *env, const struct strlist *over)
     }
 }
 
-/* Variables of another process manager in our environment must not reach the ranks: MPICH
- * would believe them. */
+/* Removes the variables of another process manager from the environment:
+ * MPICH would believe them. */
 static void set_pmi(const struct node_plan *plan, const struct node_plan_rank *rank,
                     struct strlist *env)
 {
@@ -224,7 +224,7 @@ static const char *find_hint(const char *name, char *hint, size_t size)
     return hint;
 }
 
-/* 0, or errno. */
+/* Returns 0, or errno. */
 static int executable(const char *path)
 {
     struct stat about;

@@ -21,13 +21,13 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-/* The script sees no arguments of ours: conda's activate would take them for the name of
- * an environment. The shell's own variables would be wrong in the ranks. */
+/* The script gets no arguments of ours: conda's activate would take them for the name of an
+ * environment. The shell's own variables would be wrong in the ranks. */
 #define VENV_COMMAND                                                    \
     "script=$1; shift; . \"$script\" >/dev/null </dev/null || exit; "   \
     "exec env -0 -u _ -u SHLVL -u PWD -u OLDPWD"
 
-#define STDERR_MAX 512 /* of it, the last bytes */
+#define STDERR_MAX 512 /* bytes to keep, the last ones */
 
 struct venv {
     struct guard    *guard;
@@ -36,7 +36,7 @@ struct venv {
     int              stderr_fd;
     struct event    *stderr_event, *late;
     struct evbuffer *stderr_text;
-    /* NULL: it was called. */
+    /* NULL: done was called. */
     void           (*done)(const struct strlist *, const struct failure *, void *);
     void            *arg;
 };
@@ -85,7 +85,7 @@ void venv_exited(struct venv *venv, const struct guard_message *end)
 
     if (venv->done == NULL)
         return;
-    stderr_cb(venv->stderr_fd, EV_READ, venv); /* what is there already */
+    stderr_cb(venv->stderr_fd, EV_READ, venv); /* read the text that is there already */
     if (check_end(venv, end, &failure) == 0 && read_out(venv, &env, &failure) == 0)
         finish(venv, &env, NULL);
     else
@@ -138,7 +138,7 @@ static int start(struct venv *venv, const char *cwd, const struct strlist *env,
     return rc;
 }
 
-/* It cannot grow: whoever writes more gets an error. */
+/* The file cannot grow: a script that writes more gets an error. */
 static int make_out(void)
 {
     int fd = memfd_create("muster-venv", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -149,8 +149,8 @@ static int make_out(void)
     return fd;
 }
 
-/* A pipe that is read to the end of this agent: a process that the script leaves running
- * may write there. Returns the end to be written to. */
+/* Makes a pipe that is read until this agent exits: a process that the script leaves running
+ * may write there. Returns the end to write to. */
 static int make_stderr(struct venv *venv, struct event_base *base)
 {
     int pair[2];
@@ -212,7 +212,7 @@ static int check_end(struct venv *venv, const struct guard_message *end, struct 
     return 0;
 }
 
-/* The shell wrote through our open file, so its position tells how much that is. */
+/* The shell wrote through our open file, so the file position is the size. */
 static int read_out(struct venv *venv, struct strlist *env, struct failure *failure)
 {
     off_t size = lseek(venv->out_fd, 0, SEEK_CUR);

@@ -1,7 +1,8 @@
 /* venv.h - the environment that --venv_script makes
  *
- * bash sources the script and prints its environment, which the ranks then get. The guard
- * starts the shell like a rank, so the shell and what it leaves behind are contained too.
+ * bash sources the script and prints its environment, which the ranks then get. The
+ * guard starts the shell like a rank, so the shell and the processes that it leaves
+ * behind are contained too.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_VENV_H
@@ -18,13 +19,13 @@
 
 struct venv;
 
-/* done is called once, perhaps at once: env, or NULL with failure. */
+/* Calls done once, perhaps at once: env, or NULL with failure. */
 struct venv *venv_start(struct event_base *base, struct guard *guard, const char *script,
                         const char *cwd, const struct strlist *env,
                         void (*done)(const struct strlist *env, const struct failure *failure,
                                      void *arg),
                         void *arg);
-/* The guard reports the end of the shell. */
+/* The guard has reported the end of the shell. */
 void venv_exited(struct venv *venv, const struct guard_message *message);
 void venv_free(struct venv *venv);
 

@@ -21,33 +21,33 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-#define PIECE (128 * 1024) /* written at a time */
+#define PIECE (128 * 1024) /* bytes per write */
 
 struct log_file {
     char           *dir, *path;
     pthread_t       thread;
     pthread_mutex_t lock;
-    pthread_cond_t  work; /* waiting for the thread */
+    pthread_cond_t  work; /* bytes are waiting, or the file should end */
     int             wake_fd;
 
     /* Under the lock. */
     struct evbuffer *waiting;
-    size_t           writing; /* bytes that the thread has taken */
-    uint64_t         written; /* pieces: shows the loop that there is progress */
+    size_t           writing; /* bytes that the thread is writing */
+    uint64_t         written; /* pieces: shows the event loop that there is progress */
     uint64_t         lost;
-    struct error     why;     /* it was not created */
+    struct error     why;     /* why the file was not created */
     int              error;   /* errno of the first failed write, or of close() */
     bool             is_created, has_failed, is_ending, is_wanted, is_over;
-    bool             is_awaited; /* the loop waits for space */
+    bool             is_awaited; /* the event loop waits for space */
 
-    /* The event loop's. */
+    /* Used by the event loop. */
     struct event *woken, *patience;
     uint64_t      written_before;
     bool          is_full, stands;
     void        (*changed)(void *arg);
     void         *arg;
 
-    char piece[PIECE]; /* the thread's */
+    char piece[PIECE]; /* used by the thread */
 };
 
 static void  woken_cb(evutil_socket_t fd, short what, void *arg);
@@ -191,7 +191,7 @@ bool log_file_free(struct log_file *log)
     return true;
 }
 
-/* There is space, it was created, or it is over. */
+/* There is space, the file was created, or it is complete. */
 static void woken_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct log_file *log = arg;
@@ -282,7 +282,8 @@ static int make_dir(const char *dir, struct error *err)
     return 0;
 }
 
-/* Until the end, and everything that waits then. With the lock held, except for the writing. */
+/* Writes until log_file_end() and the waiting bytes then. Holds the lock
+ * except while it writes. */
 static void write_all(struct log_file *log, int fd)
 {
     size_t done;

@@ -1,13 +1,12 @@
 /* log_file.h - the output of a rank, in a file on its own node
  *
- * DIR/<stamp>_rank<RANK>.log holds stdout and stderr together, in the order in which they
- * were read. The stamp is the launcher's, the same on all nodes.
+ * DIR/<stamp>_rank<RANK>.log holds stdout and stderr together, in the order in which they were
+ * read. The stamp is the launcher's, the same on all nodes.
  *
- * A thread creates, writes and closes it: a file system that hangs does not delay anything
- * else. Bytes that are not written yet wait here, up to a bound. At the bound the rank
- * waits for its file as long as that makes progress; if it makes none, further output is
- * left out and counted. Output that a full disk refuses is counted, too: neither stops a
- * training.
+ * A thread creates, writes and closes the file, so a file system that hangs delays nothing
+ * else. Bytes that are not written yet wait here, up to a limit. At the limit the rank waits
+ * for its file as long as the file makes progress; without progress, further output is dropped
+ * and counted. Output that a full disk refuses is counted, too. Neither stops a training.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_LOG_FILE_H
@@ -21,43 +20,43 @@
 
 #include "err.h"
 
-#define LOG_FILE_WAITING_MAX (4u << 20) /* bytes; one read may go beyond it */
-#define LOG_FILE_STANDS_S    2          /* without progress: the file hangs */
-#define LOG_FILE_CREATE_S    15         /* the same for a file that does not exist yet */
+#define LOG_FILE_WAITING_MAX (4u << 20) /* bytes; one read may exceed it */
+#define LOG_FILE_STANDS_S    2          /* without progress for this long, the file hangs */
+#define LOG_FILE_CREATE_S    15         /* the same limit for creating the file */
 
 struct log_file;
 
-/* Begin to create the file, which must not exist; also dir if it is missing (one level: its
- * parent must exist). Call it after the guard's fork. The event loop calls changed() when
- * any result of the functions below may have changed. NULL with err: no thread. */
+/* Begins to create the file, which must not exist, and dir if it is missing (one level: its
+ * parent must exist). Call it after the guard's fork. The event loop calls changed() when any
+ * result of the functions below may have changed. NULL with err: no thread. */
 struct log_file *log_file_new(struct event_base *base, const char *dir, const char *stamp,
                               uint32_t rank, void (*changed)(void *arg), void *arg,
                               struct error *err);
 
-/* 1: it exists; 0: not yet; -1 with err: it cannot be created. */
+/* 1: the file exists; 0: not yet; -1 with err: it cannot be created. */
 int log_file_created(struct log_file *log, struct error *err);
 
-/* Append a copy of all bytes. */
+/* Appends a copy of all bytes. */
 void log_file_add(struct log_file *log, struct evbuffer *bytes);
-/* True: add no more now. */
+/* True: do not add more now. */
 bool log_file_is_full(const struct log_file *log);
 
-/* No more output: write the rest and close it; remove it if it is not wanted. */
+/* Ends the output: writes the rest and closes the file; removes it if it is not wanted. */
 void log_file_end(struct log_file *log, bool is_wanted);
-/* True if that is done, or the file could not be created. */
+/* True if log_file_end() is complete, or the file could not be created. */
 bool log_file_is_over(struct log_file *log);
 
-/* Bytes that are not in the file, as far as we know. */
+/* Returns the bytes that are not in the file, as far as we know. */
 uint64_t log_file_lost(struct log_file *log);
-/* Why: errno of the first failed write, or of close(): some file servers report only then
+/* Returns errno of the first failed write, or of close(): some file servers report only then
  * that they had no space; 0: no error. */
 int log_file_error(struct log_file *log);
-/* Its path, if the last bytes may not be on the disk because it is still being written; else
- * NULL. Borrowed. */
+/* Returns the path if the last bytes may not be on the disk because the file is still being
+ * written; else NULL. Borrowed. */
 const char *log_file_unsure(struct log_file *log);
 
-/* False if its thread is still writing, or hangs: the thread keeps what it needs, and after
- * exit() the process's descriptors stay open until it is done. */
+/* False if the thread is still writing, or hangs. Then the thread keeps what it needs, and
+ * after exit() the process's descriptors stay open until the thread is done. */
 bool log_file_free(struct log_file *log);
 
 #endif

@@ -59,7 +59,7 @@ static int64_t count_kills(const struct memory *memory)
     return find_number(path, "oom_kill", &kills) ? kills : -1;
 }
 
-/* The nearest limit: of the cgroup itself or of one above it. */
+/* Returns the nearest limit: of the cgroup or of one above it. */
 static int64_t cgroup_limit(const struct memory *memory)
 {
     const int64_t none = INT64_C(1) << 60; /* in version 1 "no limit" is a huge number */
@@ -79,7 +79,7 @@ static int64_t cgroup_limit(const struct memory *memory)
     return -1;
 }
 
-/* "key number" on a line of its own. */
+/* Finds "key number" on a separate line. */
 static bool find_number(const char *path, const char *key, int64_t *number)
 {
     char        text[8192], *line, *next;

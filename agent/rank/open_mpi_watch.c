@@ -19,17 +19,18 @@
 #include "thread.h"
 #include "xalloc.h"
 
-/* Between two looks: half as long again each time. MPI_Init takes longer than the first. */
+/* Pauses between two looks: each is half as long again as the last. MPI_Init
+ * takes longer than the first. */
 #define PAUSE_FIRST_S 0.03
 #define PAUSE_MOST_S  10.0
-#define FAMILY_MAX    16 /* processes looked at */
+#define FAMILY_MAX    16 /* processes to look at */
 
-/* Shared with the thread: whoever comes last frees it. */
+/* Shared with the thread: the last of the two frees it. */
 struct open_mpi_watch {
     pid_t       pid;
     atomic_int  users;
     atomic_bool is_over, is_found;
-    char        library[64]; /* once is_found */
+    char        library[64]; /* valid once is_found */
 };
 
 static void  *look_now_and_then(void *arg);
@@ -93,7 +94,7 @@ static void *look_now_and_then(void *arg)
     return NULL;
 }
 
-/* A process and some of its descendants, into family. How many. */
+/* Collects a process and some of its descendants. Returns their number. */
 static size_t family_of(pid_t pid, pid_t *family)
 {
     char   path[64], text[1024], *at, *end;
@@ -114,8 +115,8 @@ static size_t family_of(pid_t pid, pid_t *family)
     return count;
 }
 
-/* Programs may load Open MPI without using it, as Debian's PyTorch does: look for what MPI_Init()
- * maps. Before version 5 that is components, since then its shared memory. */
+/* Programs may load Open MPI without using it, as Debian's PyTorch does. So this looks for
+ * files that MPI_Init() maps: components before version 5, its shared memory since. */
 static bool look_at(pid_t pid, char *library, size_t size)
 {
     static const char *const mapped[] = { "mca_ess_", "mca_pml_", "mca_btl_", "sm_segment." };
@@ -144,7 +145,7 @@ static bool look_at(pid_t pid, char *library, size_t size)
     return library[0] != '\0' && is_begun && !has_launcher(pid);
 }
 
-/* Did Open MPI's own mpirun start it, which a rank is free to use? */
+/* Did Open MPI's own mpirun start the process? A rank is free to use it. */
 static bool has_launcher(pid_t pid)
 {
     static const char name[] = "PMIX_NAMESPACE=";

@@ -23,16 +23,16 @@ struct pmi {
     int                   world_size;
     int                   ranks;
     int                   waiting;     /* ranks in the barrier */
-    json_t               *store;       /* all that is known */
+    json_t               *store;       /* all known keys */
     json_t               *fresh;       /* puts since the last barrier */
     size_t                store_bytes; /* of keys and values */
-    size_t                put_bytes;   /* of all puts here, as PMI_ENTRY_BYTES counts them */
+    size_t                put_bytes;   /* all puts of this node, see PMI_ENTRY_BYTES */
     const struct pmi_ops *ops;
     void                 *arg;
     struct pmi_rank      *rank;
 };
 
-/* A request, cut up in place. */
+/* A request, split in place. */
 struct request {
     char *name;
     struct {
@@ -89,7 +89,7 @@ struct pmi *pmi_new(const char *kvsname, const char *mapping, int world_size, in
     pmi->ops = ops;
     pmi->arg = arg;
     pmi->rank = xcalloc((size_t)ranks, sizeof *pmi->rank);
-    /* MPICH learns by this key, which no rank puts, which ranks share a node. */
+    /* This key, which no rank puts, tells MPICH which ranks share a node. */
     if (mapping != NULL)
         store_put(pmi, "PMI_process_mapping", mapping);
     pmi->store_bytes = 0;
@@ -208,11 +208,11 @@ static int take_line(struct pmi *pmi, int local, char *line, struct evbuffer *ou
             return requests[i].call(pmi, local, &request, out) == 0
                        ? 0
                        : err_set(err, "PMI request %s is malformed", request.name);
-    /* Without an answer the client would wait for ever. */
+    /* Without an answer the client would wait forever. */
     return err_set(err, "unknown PMI request '%.40s'", request.name);
 }
 
-/* "cmd=put key=a value=b=c": words at blanks, key and value at the first '='. */
+/* Splits "cmd=put key=a value=b=c": words at blanks, key and value at the first '='. */
 static void cut_up(struct request *request, char *line)
 {
     char *rest = NULL, *at = strtok_r(line, " ", &rest), *equals;
@@ -343,7 +343,7 @@ static int do_abort(struct pmi *pmi, int local, const struct request *request,
 
     (void)out;
     if (pmi->rank[local].has_aborted)
-        return 0; /* each would stay in our memory until the launcher has it */
+        return 0; /* each one would stay in our memory until the launcher has acknowledged it */
     pmi->rank[local].has_aborted = true;
     if (text != NULL)
         parse_number(text, INT32_MIN, INT32_MAX, &code, NULL);
@@ -386,7 +386,7 @@ static int do_unpublish(struct pmi *pmi, int local, const struct request *reques
     return 0;
 }
 
-/* Text that fits a line of the protocol, and JSON without escapes. */
+/* True if the text fits a line of the protocol, and JSON without escapes. */
 static bool is_word(const char *text, size_t most)
 {
     const char *at;
@@ -420,7 +420,7 @@ static void send_fresh(struct pmi *pmi)
 
     pmi->fresh = json_object();
     json_object_foreach (all, key, value) {
-        /* '"' and '\\' take two bytes in JSON; and there is "":"", around them. */
+        /* '"' and '\\' take two bytes in JSON; and each entry adds "":"",. */
         one = 2 * (strlen(key) + json_string_length(value)) + 6;
         if (bytes + one > PMI_PART_MAX) {
             pmi->ops->barrier(part, true, pmi->arg);

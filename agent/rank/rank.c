@@ -21,9 +21,9 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-/* Bytes of answers that a rank has asked for and does not read; and of requests not looked at. */
+/* Limit for bytes of answers that a rank does not read, and of requests not handled yet. */
 #define PMI_UNREAD_MAX (256u << 10)
-/* Bytes of its last requests: no socket holds more. */
+/* Limit for bytes of a rank's last requests: no socket holds more. */
 #define PMI_UNHEARD_MAX (1u << 20)
 
 static int     make_fds(struct rank *rank, int fds[SPAWN_FDS], struct error *err);
@@ -106,7 +106,7 @@ static int make_fds(struct rank *rank, int fds[SPAWN_FDS], struct error *err)
     return fds[SPAWN_FD_SPEC] < 0 ? -1 : 0;
 }
 
-/* The end that the rank writes to. */
+/* Returns the end that the rank writes to. */
 static int open_stream(struct rank *rank, struct stream *stream, enum frame_stream which,
                        struct error *err)
 {
@@ -134,7 +134,7 @@ bool rank_clear(struct rank *rank)
     return log_file_free(rank->log);
 }
 
-/* It has said why, or somebody has killed it. */
+/* The rank has reported why, or was killed. */
 void rank_explain(const struct rank *rank, struct failure *failure)
 {
     const struct spawn_failure *its = &rank->end.failure;
@@ -177,7 +177,7 @@ void rank_ended(struct rank *rank, const struct guard_message *message)
         stream_close(&rank->out);
         stream_close(&rank->err);
     }
-    stream_begin(&rank->out); /* if it was not executed, they only end */
+    stream_begin(&rank->out); /* if the rank was not executed, they only end */
     stream_begin(&rank->err);
     pmi_hear_out(rank);
     rank->late = evtimer_new(rank->ranks->base, late_cb, rank);
@@ -200,7 +200,7 @@ void rank_maybe_report(struct rank *rank)
         return;
     rank->state = RANK_REPORTED;
     event_del(rank->late);
-    if (rank->ranks->has_begun) /* else there is nothing to report: it was not to be started */
+    if (rank->ranks->has_begun) /* else there is nothing to report: the rank never started */
         tell(rank, FRAME_EXIT, report(rank));
 }
 
@@ -237,12 +237,13 @@ static int pmi_open(struct rank *rank, struct error *err)
     if (rank->pmi == NULL)
         xalloc_die();
     bufferevent_setcb(rank->pmi, pmi_readable_cb, NULL, pmi_event_cb, rank);
-    bufferevent_setwatermark(rank->pmi, EV_READ, 0, PMI_UNREAD_MAX); /* while requests wait */
+    bufferevent_setwatermark(rank->pmi, EV_READ, 0, PMI_UNREAD_MAX); /* pending requests */
     bufferevent_enable(rank->pmi, EV_READ);
     return pair[1];
 }
 
-/* The guard may report its end before we have read its last requests: one may be an abort. */
+/* Handles a rank's last requests: the guard may report its end before we have read them,
+ * and one may be an abort. */
 static void pmi_hear_out(struct rank *rank)
 {
     struct evbuffer *in;
@@ -250,7 +251,7 @@ static void pmi_hear_out(struct rank *rank)
     if (rank->pmi == NULL)
         return;
     in = bufferevent_get_input(rank->pmi);
-    evbuffer_unfreeze(in, 0); /* else only libevent adds to it */
+    evbuffer_unfreeze(in, 0); /* else only libevent may add to it */
     if (fd_read_buffer(bufferevent_getfd(rank->pmi), in, PMI_UNHEARD_MAX) > 0)
         pmi_readable_cb(rank->pmi, rank);
     pmi_close(rank);
@@ -266,8 +267,8 @@ void rank_shard_answer(struct rank *rank, const void *line, size_t size)
         pmi_readable_cb(rank->pmi, rank);
 }
 
-/* A rank that does not speak PMI gets its connection closed, and its client reports that. A
- * rank that does not use PMI loses nothing. */
+/* If a rank does not speak PMI, closes its connection; its client reports that. A rank that
+ * does not use PMI loses nothing. */
 static void pmi_readable_cb(struct bufferevent *event, void *arg)
 {
     struct rank  *rank = arg;
@@ -336,8 +337,8 @@ static json_t *report(struct rank *rank)
         json_object_set_new(body, "oom", json_string(oom));
     if (!rank_is_silent(rank))
         json_object_set_new(body, "late", json_true());
-    /* The guard's stamp and ours are of one clock, so this is exact: the launcher cannot
-     * compare clocks of two machines. */
+    /* The guard's time and ours come from one clock, so this is exact: the launcher cannot
+     * compare the clocks of two machines. */
     if (ranks->stopped_ns != 0 && rank->end.at_ns >= ranks->stopped_ns)
         json_object_set_new(body, "stopped", json_true());
     return body;

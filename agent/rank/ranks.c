@@ -14,7 +14,7 @@
 #include "plan/open_mpi.h"
 #include "xalloc.h"
 
-/* Between SPAWN and STANDS; a hundred times that would fill the guard's
+/* Ranks between SPAWN and STANDS; a hundred times that would fill the guard's
  * socket in both directions. */
 #define FORKING_MAX 16
 
@@ -268,7 +268,7 @@ int ranks_kvs(struct ranks *ranks, const json_t *body, struct error *err)
 
 int ranks_shard(struct ranks *ranks, const struct frame *frame, struct error *err)
 {
-    /* Usually they are numbered one after the other. */
+    /* Usually the ranks have consecutive numbers. */
     int64_t at = ranks->count > 0 ? (int64_t)frame->rank - ranks->rank[0].plan->rank : -1;
     int     i;
 

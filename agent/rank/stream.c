@@ -161,7 +161,7 @@ static void end_reading(struct stream *stream)
     stream->fd = -1;
 }
 
-/* A read error is not the end: what is in the pipe is lost. */
+/* Counts the bytes in the pipe that are lost after a read error. */
 static void count_unread(struct stream *stream)
 {
     int waits = 0;
@@ -171,8 +171,8 @@ static void count_unread(struct stream *stream)
     stream->unread_bytes += (uint64_t)waits;
 }
 
-/* The file gets everything, the frames what fits: at the bound the current line is
- * completed, and when there is space again the frames continue at the beginning of a line. */
+/* Adds everything to the file, and to the frames what fits. At the limit the current line is
+ * completed; when there is space again, the frames continue at the beginning of a line. */
 static void keep(struct stream *stream, struct evbuffer *fresh)
 {
     size_t size = evbuffer_get_length(fresh), waits = evbuffer_get_length(stream->waiting);
@@ -201,8 +201,8 @@ static void keep(struct stream *stream, struct evbuffer *fresh)
     append(stream->waiting, fresh);
 }
 
-/* Copy short lines, so that they share a block with the bytes before: moving them would keep
- * a block of 1 KiB for each. */
+/* Copies short lines, so that they share a block with the bytes before them: moving them would
+ * use a block of 1 KiB for each. */
 static void append(struct evbuffer *to, struct evbuffer *from)
 {
     char   copy[4096];
@@ -227,7 +227,7 @@ static bool find_newline(struct evbuffer *buffer, size_t *after)
     return true;
 }
 
-/* Stop at the bound, continue at half of it. With a file only the file counts. */
+/* Stops reading at the limit and continues at half of it. With a file only the file counts. */
 static void update_reading(struct stream *stream)
 {
     size_t most = stream->paused ? STREAM_WAITING_MAX / 2 : STREAM_WAITING_MAX;

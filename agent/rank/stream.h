@@ -1,8 +1,8 @@
 /* stream.h - stdout or stderr of one rank: pipe, waiting bytes, OUTPUT frames
  *
  * Bytes from the pipe go to `waiting`, and from there into frames as credit and the link
- * allow. At STREAM_WAITING_MAX reading stops; then the pipe fills and the rank waits. If
- * the output also goes to a file, the rank waits only for that: what exceeds the bound is
+ * allow. At STREAM_WAITING_MAX reading stops; then the pipe fills and the rank waits. If the
+ * output also goes to a file, the rank waits only for the file: output beyond the limit is
  * left out of the frames, in whole lines, and counted.
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,43 +19,43 @@
 #include "frame.h"
 #include "rank/log_file.h"
 
-#define STREAM_WAITING_MAX (2u << 20) /* bytes; twice that for a rank's two */
-#define STREAM_LINE_MAX    (1u << 20) /* beyond that, to complete a line; then it is cut */
+#define STREAM_WAITING_MAX (2u << 20) /* bytes; twice that for both streams of a rank */
+#define STREAM_LINE_MAX    (1u << 20) /* more, to complete a line; then it is cut */
 /* One read, one frame. With libevent's own header it fills a block of 128 KiB exactly, which
- * moves from pipe to link without being copied. */
+ * moves from pipe to link without a copy. */
 #define STREAM_FRAME_MAX (128 * 1024 - 64)
-/* The size of each pipe, and a limit for all: beyond 64 MiB the kernel makes all new pipes
- * of a user small. */
+/* The size of each pipe, and a limit for all of them: beyond 64 MiB the kernel makes all
+ * new pipes of a user small. */
 #define STREAM_PIPE_BYTES     (1u << 20)
 #define STREAM_ALL_PIPE_BYTES (32u << 20)
 
 struct stream {
     enum frame_stream which;
-    int               fd; /* our end of the pipe; -1: it has ended */
+    int               fd; /* our end of the pipe; -1: the stream has ended */
     struct event     *event;
     struct evbuffer  *waiting;
-    bool              paused;   /* not read: too much is waiting, here or for the file */
-    bool              skipping; /* the file gets all, the frames do not */
+    bool              paused;   /* not read: too many bytes are waiting, here or for the file */
+    bool              skipping; /* output goes to the file only, until the frames have space */
     bool              end_sent;
     struct log_file  *log;       /* NULL: no file; borrowed */
-    bool              to_frames; /* false: only into the file */
+    bool              to_frames; /* false: output is written only to the file */
     uint64_t          read_bytes;
-    uint64_t          lost_bytes;   /* left out of the frames */
-    uint64_t          unread_bytes; /* at least; the pipe could not be read */
-    void (*changed)(void *arg);     /* bytes are waiting, or it has ended */
+    uint64_t          lost_bytes;   /* bytes left out of the frames */
+    uint64_t          unread_bytes; /* bytes at least; the pipe could not be read */
+    void (*changed)(void *arg);     /* bytes are waiting, or the stream has ended */
     void *arg;
 };
 
-/* Make the pipe. Returns the end that the rank writes to, or -1 with err. streams: how many
- * there are on this node. Reading starts with stream_begin(), after STARTED, so that no
- * output precedes that. */
+/* Makes the pipe. Returns the end that the rank writes to, or -1 with err. streams: their
+ * number on this node. Reading starts with stream_begin(), after STARTED, so that no
+ * output precedes STARTED. */
 int  stream_open(struct stream *stream, struct event_base *base, enum frame_stream which,
                  int streams, struct error *err);
 void stream_begin(struct stream *stream);
 void stream_close(struct stream *stream);
 
-/* Move at most credit bytes into one OUTPUT frame on wire, or the frame that
- * says the stream has ended. Returns the bytes of output taken; *framed tells
+/* Moves at most credit bytes into one OUTPUT frame on wire, or adds the frame that
+ * marks the end of the stream. Returns the bytes of output taken; *framed tells
  * whether there was any frame. */
 size_t stream_frame(struct stream *stream, uint32_t generation, uint32_t rank, size_t credit,
                     struct evbuffer *wire, bool *framed);
@@ -63,10 +63,10 @@ size_t stream_frame(struct stream *stream, uint32_t generation, uint32_t rank, s
 /* The file may be full now, or have space again. */
 void stream_log_changed(struct stream *stream);
 
-/* The link is lost: throw away what waits, now and later. */
+/* The link is lost: drops waiting output, now and later. */
 void stream_discard(struct stream *stream);
 
-/* Read the rest of the pipe, even beyond STREAM_WAITING_MAX, and stop reading, though a
+/* Reads the rest of the pipe, even beyond STREAM_WAITING_MAX, and stops reading, though a
  * process may still hold the other end. */
 void stream_give_up(struct stream *stream);
 

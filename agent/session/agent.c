@@ -18,9 +18,9 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-/* When the session ends: for the launcher to log in again and hear why. */
+/* When the session ends: time for the launcher to log in again and learn why. */
 #define HEAR_WHY_S 5.0
-/* The ranks may have got the signal this long before us if the node is busy. */
+/* If the node is busy, the ranks may have received the signal this long before us. */
 #define TOLD_BEFORE_S 3.0
 
 static void          open_all(struct agent *agent, const char *nonce);
@@ -41,11 +41,11 @@ int agent_run(const char *nonce)
 
     own_limits_set();
     open_all(&agent, nonce);
-    if (agent.state < AGENT_DONE) /* else the launcher was gone before we had said HELLO */
+    if (agent.state < AGENT_DONE) /* else the launcher was gone before we sent HELLO */
         event_base_dispatch(agent.base);
     in_order = !agent.link.is_lost;
     guard_events_stop(&agent);
-    /* It has nothing left to do; then nothing of ours is here when we are gone. */
+    /* The guard has nothing left to do. End it, so that no process of ours remains after us. */
     if (agent.guard.fd >= 0 && agent.ending.left == 0)
         guard_end(&agent.guard);
     close_all(&agent);
@@ -80,7 +80,7 @@ void agent_fail(struct agent *agent, const char *stage, const struct failure *fa
     link_flush(&agent->link);
 }
 
-/* The launcher knows all, and waits only for our end. */
+/* The launcher knows everything and only waits for our exit. */
 void agent_leave(struct agent *agent)
 {
     agent_enter(agent, AGENT_DONE);
@@ -98,7 +98,7 @@ static void open_all(struct agent *agent, const char *nonce)
     agent->session_late = xevent_new(agent->base, -1, session_late_cb, agent);
     requests_open(agent);
     link_open(&agent->link, agent->base, STDIN_FILENO, STDOUT_FILENO, &ops, agent);
-    evbuffer_add_printf(agent->link.wire, "%s\n", nonce); /* no frame */
+    evbuffer_add_printf(agent->link.wire, "%s\n", nonce); /* not a frame */
     agent_send(agent, FRAME_HELLO, 0, facts_hello());
     resend_queue_count_from_here(&agent->link.resend);
     heartbeat_open(agent);
@@ -128,8 +128,8 @@ static struct event *catch_signal(struct agent *agent, int number)
     return event;
 }
 
-/* Our end would not close the connection while a thread of ours hangs in a file system, so
- * that is done apart: the launcher knows all. */
+/* Exiting would not close the connection while a thread of ours hangs in a file system. So
+ * close it explicitly: the launcher knows everything. */
 static void close_all(struct agent *agent)
 {
     bool is_alone;
@@ -163,14 +163,14 @@ static void room_cb(void *arg)
     output_pump_run(arg);
 }
 
-/* The ranks may have something to save, so they get their grace, but not beyond the lease: they
- * may already have successors. */
+/* The ranks may have something to save, so they get their grace, but not beyond the lease:
+ * after the lease they may already have successors. */
 static void lost_cb(const struct error *err, void *arg)
 {
     struct agent *agent = arg;
     double        left_s = heartbeat_left_s(agent), grace_s = agent->plan.grace_s;
 
-    (void)err; /* nobody to tell: stderr goes the same way */
+    (void)err; /* the launcher cannot receive it: stderr is lost too */
     if (agent->state < AGENT_RUNNING)
         grace_s = 0;
     ranks_discard(&agent->ranks);
@@ -180,10 +180,10 @@ static void lost_cb(const struct error *err, void *arg)
     ending_maybe_done(agent);
 }
 
-/* All processes of the session get the signal at once. The ranks too: that they end is no
- * failure of theirs, and is told after this, since signals go first. And sshd: the
- * launcher hears of it over a new connection. Those that live on may save: systemd waits for a
- * minute and a half. It also sends more than one signal. */
+/* All processes of the session get the signal at once. That includes the ranks: their end is
+ * not a failure of theirs, and is reported after this, since signals go first. It also includes
+ * sshd: the launcher learns of the signal over a new connection. The ranks that survive may
+ * save: systemd waits for a minute and a half. It also sends more than one signal. */
 static void session_end_cb(evutil_socket_t signal_number, short what, void *arg)
 {
     struct agent  *agent = arg;
@@ -203,7 +203,7 @@ static void session_end_cb(evutil_socket_t signal_number, short what, void *arg)
     xevent_add(agent->session_late, &limit);
 }
 
-/* And somebody sees whether they have. */
+/* May the ranks save, and are all of them still running? */
 static bool may_save(const struct agent *agent)
 {
     return agent->plan.term_is_notice && agent->state == AGENT_RUNNING &&

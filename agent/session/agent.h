@@ -1,53 +1,54 @@
-/* agent.h - the state of an agent: parts that one file each owns, states and verbs
+/* agent.h - the state of an agent: its parts, its states and its verbs
  *
- * A part is written by the file that is named beside it; all files may read it. What several
- * files do to a part, they do by the verbs below. next_generation.c lists those that begin anew
- * with a generation.
+ * Each part of struct agent has one owner, the file that is named beside it. Only the owner
+ * writes the part; all files may read it. If several files must change a part, they call the
+ * verbs below. next_generation.c lists the parts that are reset for each generation.
  *
  *     state      means                                 who enters it, and when
  *     WAITING    for PLAN (or TREE, GIVE, CLEAN,       the start
  *                RECONNECT, TASK)
  *     STAYING    for the PLAN of another generation,   next_generation.c: DONE was sent,
- *                or STOP: leave                        and PLAN had "stay"
- *     PREPARING  guard, venv script, files, checks,    startup.c, on PLAN
+ *                or for STOP: leave                    and PLAN had "stay"
+ *     PREPARING  guard, venv script, files, checks;    startup.c, on PLAN
  *                ranks are forked and wait for GO
- *     READY      READY was sent, for GO                startup.c, all is prepared
+ *     READY      READY was sent; waits for GO          startup.c, when all is prepared
  *     RUNNING    ranks execute, run, end               launcher_frames.c, on GO
- *     ENDING     ranks have ended or must; the guard   ending.c: the last rank has ended,
- *                ends what is left                     or agent_stop
- *     DONE       nothing is left here; DONE is queued  ending.c: empty, everything was sent;
+ *     ENDING     ranks have ended or must end; the     ending.c: the last rank has ended,
+ *                guard ends the remaining processes    or agent_stop
+ *     DONE       no process is left; DONE is queued    ending.c: empty, all was sent;
  *                                                      agent_leave
  *
- * States only go down the list, but for DONE to STAYING; ENDING may follow any before it.
+ * States only go down the list, except from DONE to STAYING. ENDING may
+ * follow any state above it.
  *
- *     verb                  asked by              does
- *     agent_fail            anyone: this node     sends ERROR, then agent_stop
+ *     verb                  called by             does
+ *     agent_fail            any file: this node   sends ERROR, then agent_stop
  *                           cannot continue
- *     agent_stop            STOP, agent_fail,     ENDING; the guard gets a STOP with the
- *                           the link is lost      grace, waiting ranks are cancelled;
- *                                                 again: the earlier KILL counts
- *     startup_has_name      namesake.c            nothing of another run is in the way:
- *                                                 the rest is checked
- *     startup_continue      venv, logs, the guard forks some more ranks; READY, if all stand
- *     startup_rank_fell     the guard             a rank that was to stand does not: agent_fail
- *     ranks_cancel          agent_stop            ranks that were not forked end by TERM,
- *                                                 after takeover all that run by KILL
- *     ranks_abandon         ending_empty, if      the rest ends by KILL for the launcher,
- *                           KILL was no use       its output is given up
- *     ranks_give_up         2 s after the last    open pipes are not waited for
+ *     agent_stop            STOP, agent_fail,     enters ENDING, sends STOP with the grace
+ *                           the link is lost      to the guard, cancels waiting ranks; if
+ *                                                 repeated, the earlier KILL counts
+ *     startup_has_name      namesake.c            no other run is in the way: checks the rest
+ *     startup_continue      venv, logs, the guard forks more ranks; sends READY once all are
+ *                                                 set up
+ *     startup_rank_fell     the guard             a rank could not be set up: agent_fail
+ *     ranks_cancel          agent_stop            TERM to ranks that were not forked; after
+ *                                                 a takeover KILL to all that run
+ *     ranks_abandon         ending_empty, if      reports the rest as ended by KILL and
+ *                           KILL did not help     drops its output
+ *     ranks_give_up         2 s after the last    stops waiting for open pipes
  *                           process
- *     ranks_discard         the link is lost      output is thrown away
- *     reconnect_cut         the link              true: the launcher has window_s to come
- *                                                 back; false: the link is lost
- *     reconnect_refuse      the link is lost      the launcher can come back no more
- *     link_lose             lease or window over  the link is lost, for good: agent_stop
+ *     ranks_discard         the link is lost      drops the output
+ *     reconnect_cut         the link              true: the launcher may reconnect within
+ *                                                 window_s; false: the link is lost
+ *     reconnect_refuse      the link is lost      the launcher cannot reconnect any more
+ *     link_lose             lease or window over  the link is lost for good: agent_stop
  *     takeover_begin        the guard has died    agent_fail; the agent ends the processes
- *     ending_rank_ended     a rank has ended      the last one: ENDING, STOP to the guard
+ *     ending_rank_ended     a rank has ended      after the last: ENDING, STOP to the guard
  *     ending_empty          the guard, takeover,  no process is left (or `left` survive);
- *                           stop without guard    2 s for pipes, some more for log files
- *     ending_maybe_done     output, log files     DONE, once everything was sent; leaves the
- *                                                 event loop, once the link is flushed
- *     next_generation_await ending_maybe_done     instead: DONE, forget the ranks, STAYING
+ *                           stop without guard    waits 2 s for pipes, longer for log files
+ *     ending_maybe_done     output, log files     sends DONE once all else was sent; leaves the
+ *                                                 event loop once the link is flushed
+ *     next_generation_await ending_maybe_done     instead: DONE, forgets the ranks, STAYING
  *     agent_leave           STOP while STAYING    leaves the event loop at once
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -91,79 +92,80 @@ enum agent_state {
     AGENT_DONE,
 };
 
-/* From PLAN to READY. */
+/* State from PLAN to READY. */
 struct startup {
-    struct strlist environment; /* that of this process, then the venv's */
+    struct strlist environment; /* the environment of this process, then the venv's */
     struct venv   *venv;
-    json_t        *report; /* the body of READY, made before ranks could be taken for others' */
+    json_t        *report; /* the body of READY; made before our own ranks exist, which it
+                              would otherwise report */
     bool           pid_file_made;
-    bool           is_again; /* not the first generation: the guard stands, the run's name is
+    bool           is_again; /* not the first generation: the guard exists, the run's name is
                                 ours, the environment is complete */
 };
 
-/* Another run with the name of ours. */
+/* Another run with the name of our run. */
 struct namesake_watch {
     struct name_lock *lock;  /* NULL: our run has no name */
-    struct event     *again; /* while we wait for the other one to end; else NULL */
-    struct namesake   other; /* which we have asked to end; run "": none */
+    struct event     *again; /* next check while we wait for it to end; else NULL */
+    struct namesake   other; /* the run that we have asked to end; run "": none */
     int64_t           until_ns;
 };
 
 struct heartbeat {
     struct event *event, *lease;
     double        every_s, lease_s;
-    int64_t       beat_ns;  /* when the last one was; both by clock_boot_ns() */
+    int64_t       beat_ns;  /* when we last sent a PING; both by clock_boot_ns() */
     int64_t       since_ns; /* when the lease began */
     bool          is_over;  /* the lease has ended */
     struct launcher_clock clock;
 };
 
-/* The way back in for a launcher that has lost its connection. */
+/* Lets a launcher reconnect that has lost its connection. */
 struct reconnect {
     struct reconnect_socket *socket; /* NULL: it cannot come back */
-    struct event            *window; /* while it may */
+    struct event            *window; /* pending while the launcher may reconnect */
     double                   window_s;
-    int                      relay_fd; /* we are a second agent, and this is the first; -1: no */
+    int                      relay_fd; /* to the first agent; -1: we are not a second one */
 };
 
-/* Output of the ranks onto the link. */
+/* Sends the ranks' output over the link. */
 struct output_pump {
-    uint64_t credit; /* bytes that the launcher takes */
-    int      turn;   /* whose output goes next */
+    uint64_t credit; /* bytes that the launcher still accepts */
+    int      turn;   /* the stream that sends next */
 };
 
-/* What the launcher asks beside the run. */
+/* Requests of the launcher that are independent of the run. */
 struct requests {
     struct probe  *probe;
     struct clean  *clean;  /* NULL: `muster clean` has not asked */
-    struct stacks *stacks; /* NULL: nobody has asked */
+    struct stacks *stacks; /* NULL: the launcher has not asked */
 };
 
-/* What was told to the ranks of this generation: a node is to go. */
+/* A notice of the launcher to the ranks of this generation: a node will leave. */
 struct notice {
-    bool         is_there; /* the file */
-    int          file_fd;  /* holds a lock on it, so that muster clean leaves it */
-    struct task *watch;    /* for a checkpoint; NULL: nobody does */
-    bool         is_watched; /* it has ended */
-    bool         is_last;    /* it looks once, since the ranks have ended */
-    int64_t      told_ns;    /* when that began, by the clock of files */
-    int64_t      before_ns;  /* the newest file of before; 0: none; -1: not known */
+    bool         is_there; /* the notice file exists */
+    int          file_fd;  /* holds a lock on the file, so that muster clean keeps it */
+    struct task *watch;    /* looks for a checkpoint; NULL: no task looks */
+    bool         is_watched; /* the watch has ended */
+    bool         is_last;    /* the watch looks only once, since the ranks have ended */
+    int64_t      told_ns;    /* when the notice arrived, by the clock of files */
+    int64_t      before_ns;  /* time of the newest earlier file; 0: none; -1: unknown */
 };
 
-/* What is known of this machine: it goes. */
+/* What this node knows about its own end. */
 struct going {
     bool    is_known;
-    bool    is_session; /* not the cloud has said so, but who ends the agent's session */
+    bool    is_session; /* reported by the end of the session, not by the cloud */
     int64_t at_ns; /* by clock_boot_ns() */
     char    reason[100];
 };
 
 struct guard_events {
     struct event *readable, *watch; /* NULL before PLAN */
-    bool          has_looked;       /* for signals to us, since the guard spoke */
+    bool          has_looked;       /* looked for signals since the guard wrote */
 };
 
-/* The agent in the place of a guard that died. */
+/* The agent takes the place of a guard that died. */
 struct takeover {
     bool          is_on;
     struct stop   stop;
@@ -171,17 +173,17 @@ struct takeover {
 };
 
 struct ending {
-    int64_t       kill_ns;      /* when the guard is to KILL what is left; 0: not yet known */
+    int64_t       kill_ns;      /* when the guard sends KILL to the rest; 0: unknown */
     bool          is_empty;     /* no process is left, or none that can be killed */
     int           left, killed; /* once is_empty */
     struct event *linger;
-    struct event *log_limit; /* NULL: more than log files is left, or there are none */
+    struct event *log_limit; /* NULL: there are none, or more is pending */
     bool          logs_given_up;
 };
 
 struct master_port {
-    int  number;      /* that we have held until GO; 0: none */
-    char holder[128]; /* who has it now and should not; "": nobody */
+    int  number;      /* the port that we held until GO; 0: none */
+    char holder[128]; /* the process that wrongly has it now; "": none */
 };
 
 struct bcast;
@@ -190,14 +192,15 @@ struct give;
 struct agent {
     enum agent_state      state;           /* agent.c: agent_enter() */
     bool                  has_failed;      /* agent.c: ERROR was sent */
-    bool                  has_stuck_thread; /* next_generation.c: that of a log file */
+    bool                  has_stuck_thread; /* next_generation.c: a log file's thread hangs */
     struct event_base    *base;            /* agent.c */
     struct event         *on_term, *on_hup; /* agent.c */
-    struct event         *session_late;    /* agent.c: the end of the time to save */
-    int                   session_signal;  /* agent.c: it told that the session ends; 0: none */
+    struct event         *session_late;    /* agent.c: when the time to save is over */
+    int                   session_signal;  /* agent.c: the signal that announced the end of
+                                              the session; 0: none */
     uint32_t              generation;      /* launcher_frames.c, next_generation.c */
     struct blobs          blobs;           /* plan/blob.c */
-    struct node_plan      plan;            /* plan/node_plan.c: as PLAN said, never changed */
+    struct node_plan      plan;            /* plan/node_plan.c: as in PLAN, never changed */
     struct startup        startup;         /* startup.c */
     struct namesake_watch namesake;        /* namesake.c */
     struct link           link;            /* link/link.c; resend.keeps: reconnect.c */
@@ -211,30 +214,31 @@ struct agent {
     struct idle           idle;            /* idle.c */
     struct master_port    master_port;     /* master_port.c */
     struct ending         ending;          /* ending.c */
-    struct event         *staying;         /* next_generation.c: about to stay; else NULL */
+    struct event         *staying;         /* next_generation.c: before STAYING; else NULL */
     struct requests       requests;        /* requests.c */
     struct notice         notice;          /* notice.c */
     struct going          going;           /* notice.c */
-    struct spot          *spot;            /* notice.c; NULL: nobody is asked */
+    struct spot          *spot;            /* notice.c; NULL: no cloud to ask */
     struct bcast         *bcast;           /* bcast_frames.c; NULL: none */
-    struct give          *give;            /* give_frames.c; NULL: nothing is wanted from here */
-    struct task          *task;            /* task_frames.c; NULL: none was asked for */
+    struct give          *give;            /* give_frames.c; NULL: the launcher wants no
+                                              files from here */
+    struct task          *task;            /* task_frames.c; NULL: no task was requested */
 };
 
-/* Does what a frame asks for; body is NULL for raw ones. -1: it breaks the protocol. */
+/* Handles a frame; body is NULL for raw frames. -1: the frame breaks the protocol. */
 typedef int frame_f(struct agent *agent, const struct frame *frame, const json_t *body,
                     struct error *err);
 
-/* agent.c. Run until everything is over. Exit status of the process. */
+/* agent.c. Runs until everything is over. Returns the exit status of the process. */
 int  agent_run(const char *nonce);
 void agent_send(struct agent *agent, enum frame_type type, uint32_t rank, json_t *body);
 void agent_enter(struct agent *agent, enum agent_state state);
 void agent_fail(struct agent *agent, const char *stage, const struct failure *failure);
 void agent_leave(struct agent *agent);
-/* A rank has failed: of the end of the session, if that has been announced. */
+/* A rank has failed: reports the end of the session if that was announced. */
 void agent_rank_failed(struct agent *agent);
 
-/* launcher_frames.c: a frame of the link; arg is the agent. */
+/* launcher_frames.c: handles a frame from the link; arg is the agent. */
 int launcher_frames_take(const struct frame *frame, void *arg, struct error *err);
 
 /* startup.c */
@@ -246,22 +250,23 @@ void    startup_continue(struct agent *agent);
 void    startup_rank_fell(struct agent *agent, const struct rank *rank);
 frame_f startup_take_plan;
 
-/* namesake.c: refuse a second run of a name, or let the first one end (--replace). Then
- * startup_has_name(), or agent_fail(). */
+/* namesake.c: refuses a second run of the same name, or lets the first one end (--replace).
+ * Then calls startup_has_name() or agent_fail(). */
 void namesake_check(struct agent *agent);
 void namesake_close(struct agent *agent);
 
 /* requests.c */
 void    requests_open(struct agent *agent);
 void    requests_close(struct agent *agent);
-void    requests_again(struct agent *agent); /* the next ranks may be asked for their stacks */
+void    requests_again(struct agent *agent); /* the ranks of the next generation may be asked
+                                                for their stacks */
 void    requests_end_probe(struct agent *agent);
 frame_f requests_take_probe, requests_take_clean, requests_take_stacks;
 
-/* notice.c. begin: PLAN has come: ask the cloud, or tell again what it has said; -1 with failure.
- * session_ends: this machine goes down, or so it seems. look_last: for a checkpoint, after the
- * ranks have ended; false: ending_maybe_done() comes later. clear: the generation is over. close:
- * so is the run. */
+/* notice.c. begin, on PLAN: asks the cloud, or repeats what it has said; -1 with failure.
+ * session_ends: this machine seems to be going down. look_last: looks for a checkpoint after
+ * the ranks have ended; false: ending_maybe_done() is called later. clear: the generation is
+ * over. close: the run is over. */
 int     notice_begin(struct agent *agent, struct failure *failure);
 void    notice_session_ends(struct agent *agent, double left_s);
 bool    notice_look_last(struct agent *agent);
@@ -269,42 +274,44 @@ void    notice_clear(struct agent *agent);
 void    notice_close(struct agent *agent);
 frame_f notice_take;
 
-/* heartbeat.c: begin before PLAN, set what PLAN says, stop when nobody listens any more. */
+/* heartbeat.c: begin before PLAN, then use PLAN's values, stop when no launcher listens. */
 void   heartbeat_open(struct agent *agent);
 void   heartbeat_set(struct agent *agent, double every_s, double lease_s);
-void   heartbeat_send(struct agent *agent);                       /* PING now */
-/* The launcher's clock shows theirs_ns. It answers our PING of sent_ns, by clock_boot_ns(). */
+void   heartbeat_send(struct agent *agent);
+/* The launcher's clock shows theirs_ns. Its frame answers the PING that we sent at
+ * sent_ns, by clock_boot_ns(). */
 void   heartbeat_answered(struct agent *agent, int64_t sent_ns, int64_t theirs_ns);
-/* A PING of its own: it had heard us silent_ns before. */
+/* The launcher sent a PING of its own: it last heard us silent_ns before. */
 void   heartbeat_heard(struct agent *agent, int64_t theirs_ns, int64_t silent_ns);
 void   heartbeat_renew(struct agent *agent); /* the lease begins now */
-double heartbeat_left_s(const struct agent *agent); /* of the lease: then all here must be dead */
+double heartbeat_left_s(const struct agent *agent); /* seconds of the lease; after them all
+                                                       ranks here must be dead */
 void   heartbeat_stop(struct agent *agent);
 void   heartbeat_close(struct agent *agent);
 
-/* reconnect.c. reconnect_cut is an operation of the link, arg is the agent; reconnect_take
- * is for the second agent. */
+/* reconnect.c. reconnect_cut is an operation of the link, arg is the agent; only a second
+ * agent uses reconnect_take. */
 void    reconnect_open(struct agent *agent);
 bool    reconnect_cut(void *arg);
-void    reconnect_extend(struct agent *agent, double seconds); /* a window of that at least */
+void    reconnect_extend(struct agent *agent, double seconds); /* the window is at least this */
 void    reconnect_refuse(struct agent *agent);
 void    reconnect_close(struct agent *agent);
 frame_f reconnect_take;
 
-/* guard_events.c: of the guard that was just started. */
+/* guard_events.c: handles the messages of the guard that was just started. */
 void guard_events_open(struct agent *agent);
-void guard_events_stop_reading(struct agent *agent); /* it is watched on */
+void guard_events_stop_reading(struct agent *agent); /* but keep watching the guard */
 void guard_events_stop(struct agent *agent);
 void guard_events_close(struct agent *agent);
 
 /* takeover.c */
 void takeover_begin(struct agent *agent);
-void takeover_stop(struct agent *agent); /* KILL, once it has begun */
+void takeover_stop(struct agent *agent); /* sends KILL, once a takeover has begun */
 void takeover_close(struct agent *agent);
 
-/* master_port.c. Between our letting go of the port (GO) and rank 0's bind another process
- * may take it: then rank 0 fails, or the others connect to another program there. Look when
- * rank 0 fails and when a stop begins, while the holder can still be seen. */
+/* master_port.c. After we release the port (GO) and before rank 0 binds it, another process may
+ * take it: then rank 0 fails, or the other ranks connect to that process. So look when rank 0
+ * fails and when a stop begins, while the holder still exists. */
 void master_port_release(struct agent *agent);
 void master_port_again(struct agent *agent);
 void master_port_look(struct agent *agent);
@@ -315,10 +322,10 @@ void ending_rank_ended(struct agent *agent);
 void ending_empty(struct agent *agent, int left, int killed);
 void ending_maybe_done(struct agent *agent);
 void ending_tell_done(struct agent *agent);
-void ending_close(struct agent *agent); /* or begin again */
+void ending_close(struct agent *agent); /* also resets it for another generation */
 
-/* next_generation.c. Nothing is left here: stay, if PLAN wants it and all is well. False: leave.
- * From the next turn of the event loop. */
+/* next_generation.c. No process is left here: stays, if PLAN wants that and nothing has failed.
+ * Acts in the next turn of the event loop. False: leave. */
 bool next_generation_await(struct agent *agent);
 void next_generation_close(struct agent *agent);
 
@@ -328,14 +335,14 @@ frame_f bcast_frames_take_tree, bcast_frames_take_entries, bcast_frames_take_fil
     bcast_frames_take_data, bcast_frames_take_sums, bcast_frames_take_listen,
     bcast_frames_take_link;
 
-/* give_frames.c. read: as bcast_receive_read(), of what GIVE named. */
+/* give_frames.c. give_frames_read(): like bcast_receive_read(), for files that GIVE named. */
 void    give_frames_close(struct agent *agent);
 int     give_frames_read(const struct agent *agent, struct chunk chunk, void *bytes, size_t *size);
 frame_f give_frames_take_give, give_frames_take_list, give_frames_take_hash,
     give_frames_take_need;
 
-/* task_frames.c: one at a time */
-void    task_frames_end(struct agent *agent); /* kill what it does */
+/* task_frames.c: runs one task at a time */
+void    task_frames_end(struct agent *agent); /* kills the running task */
 frame_f task_frames_take;
 
 /* output_pump.c */

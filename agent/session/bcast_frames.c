@@ -1,7 +1,7 @@
 /* bcast_frames.c - the frames of `muster bcast`: see bcast_receive.h
  *
- * Each frame is handled completely before the next one is read; CREDIT then reports it,
- * which bounds the bytes on their way. HAVE reports the chunks that are here.
+ * Each frame is handled completely before the next one is read. CREDIT then reports it, which
+ * bounds the bytes in flight. HAVE reports the chunks that have arrived.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -21,13 +21,13 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-/* HAVE comes after so much, or when nothing is missing. */
+/* HAVE is sent after this much, or when nothing is missing. */
 #define TELL_BYTES (512u << 10)
 #define TELL_ROWS  128
-#define ASK_ROWS   512 /* at a time */
+#define ASK_ROWS   512 /* per NEED */
 #define OWED_MOST  (32u << 10) /* half of the smallest window */
-/* Of freed memory: a chunk is allocated and freed for every MiB, and memory that goes back to the
- * kernel in between is cleared page by page. */
+/* Freed memory to keep: a chunk is allocated and freed for every MiB, and the kernel would
+ * clear returned memory again page by page. */
 #define KEPT_BYTES (16 << 20)
 
 static void  failed_cb(uint32_t tree, uint32_t number, const char *path, const char *what,
@@ -73,7 +73,7 @@ int bcast_frames_take_tree(struct agent *agent, const struct frame *frame,
     return 0;
 }
 
-/* What the node's own configuration of OpenSSL says is for other programs. */
+/* Ignores the node's own OpenSSL configuration: it is meant for other programs. */
 struct bcast *bcast_open(struct agent *agent)
 {
     static const struct bcast_receive_ops ops = { failed_cb };
@@ -93,7 +93,7 @@ struct bcast *bcast_open(struct agent *agent)
     return bcast;
 }
 
-/* The caller frees it; NULL if there is none. */
+/* Returns the root path, which the caller frees. NULL: there is none. */
 static char *root_of(const struct agent *agent, const json_t *body)
 {
     const json_t      *id = json_object_get(body, "root");
@@ -175,7 +175,7 @@ int bcast_frames_take_data(struct agent *agent, const struct frame *frame,
     return 0;
 }
 
-/* --- what follows ----------------------------------------------------------- */
+/* --- after each frame ------------------------------------------------------- */
 
 void bcast_continue(struct agent *agent)
 {
@@ -236,7 +236,7 @@ static void failed_cb(uint32_t tree, uint32_t number, const char *path, const ch
     agent_send(arg, FRAME_FAILED, 0, body);
 }
 
-/* Report it as done, together with those that came with it; or refuse it. */
+/* Acknowledges a frame, together with others that arrived with it, or refuses it. */
 static void answer(struct agent *agent, const struct frame *frame, int rc,
                    const struct error *why)
 {

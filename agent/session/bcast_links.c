@@ -1,6 +1,7 @@
-/* bcast_links.c - the nodes that this one asks for chunks, and those that ask it
+/* bcast_links.c - links between nodes: those that this node asks for
+ * chunks, and those that ask it
  *
- * The launcher says who asks whom, and gives both the key of their link.
+ * The launcher decides which node asks which, and gives both the key of their link.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -125,7 +126,8 @@ static int read_callers(const json_t *body, struct strlist *callers, struct erro
     return 0;
 }
 
-/* Where sshd took the launcher's connection: other nodes can most likely come there, too. */
+/* Finds the address at which sshd accepted the launcher's connection. Other nodes can most
+ * likely connect there, too. */
 static bool own_address(char *address, size_t size)
 {
     const char *connection = getenv("SSH_CONNECTION");
@@ -154,7 +156,7 @@ static void linked_cb(void *arg)
     link_flush(&agent->link);
 }
 
-/* What the other node does not have, or has not right, the launcher is asked for. */
+/* If the other node lacks a chunk, or has a wrong one, asks the launcher for it. */
 static void chunk_cb(struct chunk chunk, const void *bytes, size_t size, void *arg)
 {
     struct agent      *agent = arg;

@@ -1,4 +1,4 @@
-/* done_report.h - what is said with DONE: what is left on this node, what output was lost
+/* done_report.h - the body of DONE: remaining processes of this node, lost output
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_DONE_REPORT_H

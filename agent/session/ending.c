@@ -1,9 +1,9 @@
 /* ending.c - from a stop to DONE
  *
- * Usually the last rank ends, the guard is told to end what may be left, it reports EMPTY,
- * the streams end, DONE. The same happens in any earlier state on STOP, on a failure of
- * our own or if the launcher is lost; then with TERM and grace first. If the guard itself
- * died: see takeover.c.
+ * Usually the last rank ends, the guard receives STOP and ends the remaining processes, it
+ * reports EMPTY, the streams end, DONE. The same happens in any earlier state on STOP, on a
+ * failure of our own, or if the launcher is lost; but then TERM and the grace come first. If
+ * the guard itself died: see takeover.c.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -15,12 +15,12 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-/* Processes that outlive the last rank get TERM and this long. */
+/* Processes that outlive the last rank get TERM and this grace. */
 #define LEFTOVER_GRACE_S 1.0
-/* No process is left that could write, but a pipe is open: a process outside of the run has
- * it, or its bytes wait for a slow reader. */
+/* No process is left that could write, but a pipe is open: a process outside the run holds it,
+ * or its bytes wait for a slow reader. */
 #define LINGER_S 2
-/* Time for log files to be written when all else is over; after a stop, when the launcher
+/* Time to write the log files when all else is over: normally; after a stop, when the launcher
  * waits 15 s for DONE; and after processes that could not be killed. */
 #define LOGS_S       60
 #define LOGS_STOP_S  10
@@ -48,7 +48,7 @@ void agent_stop(struct agent *agent, double grace_s)
     requests_end_probe(agent);
     task_frames_end(agent);
     if (agent->guard.fd < 0)
-        ending_empty(agent, 0, 0); /* nothing was ever started */
+        ending_empty(agent, 0, 0); /* no process was ever started */
 }
 
 void ending_close(struct agent *agent)
@@ -69,7 +69,7 @@ void ending_rank_ended(struct agent *agent)
     stop_guard(agent, LEFTOVER_GRACE_S);
 }
 
-/* Of several graces the one that ends first counts. */
+/* If there are several graces, the one that is over first counts. */
 static void stop_guard(struct agent *agent, double grace_s)
 {
     int64_t kill_ns = clock_now_ns() + (int64_t)(grace_s * NS_PER_S);
@@ -79,7 +79,7 @@ static void stop_guard(struct agent *agent, double grace_s)
     guard_stop(&agent->guard, grace_s);
 }
 
-/* Ranks that were not started yet will not be. */
+/* Ranks that were not started yet will not start. */
 static void cancel_waiting(struct agent *agent)
 {
     if (ranks_cancel(&agent->ranks, agent->takeover.is_on) > 0)
@@ -122,7 +122,7 @@ void ending_tell_done(struct agent *agent)
     link_flush(&agent->link);
 }
 
-/* Without a launcher there is only the rest for the log files. */
+/* Without a launcher, only the remaining log output counts. */
 static bool all_is_told(const struct agent *agent)
 {
     return agent->link.is_lost ? ranks_are_closed(&agent->ranks)
@@ -148,7 +148,7 @@ static void linger_cb(evutil_socket_t fd, short what, void *arg)
     output_pump_run(agent);
 }
 
-/* A file system may hang for ever. */
+/* A file system may hang forever. */
 static void limit_logs(struct agent *agent)
 {
     const struct timeval limit = { .tv_sec = agent->ending.left > 0           ? LOGS_STUCK_S

@@ -1,9 +1,9 @@
-/* give_frames.c - files of this node that the launcher wants: `muster collect`, and `muster bcast`
- * from a node
+/* give_frames.c - sends files of this node to the launcher: `muster collect`, and
+ * `muster bcast` from a node
  *
- * The launcher asks for all of it: the next entries, the hashes of chunks, their contents. So no
- * more is ever on its way than it has asked for. A file that cannot be read, or changes, is
- * reported with its path, and the rest continues.
+ * The launcher requests each part: the next entries, the hashes of chunks, their contents. So
+ * no more is in flight than it has requested. If a file cannot be read, or changes, its path
+ * is reported and the other files continue.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -22,18 +22,18 @@
 #include "xalloc.h"
 
 #define PATHS_MAX    1024
-#define PART_MAX     (128u << 10) /* of entries, or of a chunk, in one frame */
-#define LIST_ENTRIES 512  /* in one frame */
-#define LIST_S       0.5  /* of looking for them, if there are any by then */
-#define HASH_MAX     256u /* chunks in one HASH */
+#define PART_MAX     (128u << 10) /* bytes of entries, or of a chunk, in one frame */
+#define LIST_ENTRIES 512  /* per frame */
+#define LIST_S       0.5  /* seconds to look for entries, if some were found */
+#define HASH_MAX     256u /* chunks per HASH */
 #define NEED_MAX     256u
 
 struct give {
     struct trees    trees;
-    size_t          sent; /* entries */
+    size_t          sent; /* entries sent */
     struct strlist  problems;
-    size_t          told; /* of them */
-    bool            is_cut; /* and that there are more */
+    size_t          told; /* problems reported */
+    bool            is_cut; /* reported that there are more */
     struct sum_file hashed, read;
 };
 
@@ -81,7 +81,7 @@ int give_frames_take_give(struct agent *agent, const struct frame *frame, const 
     return 0;
 }
 
-/* Each ended by NUL. None: they are not as they should be. */
+/* Each path ends with NUL. Returns an empty list if the blob is malformed. */
 static struct strlist paths_of(const struct agent *agent, const json_t *body)
 {
     const json_t      *id = json_object_get(body, "paths");
@@ -133,7 +133,7 @@ int give_frames_take_list(struct agent *agent, const struct frame *frame, const 
     return 0;
 }
 
-/* All go to one. NULL: no path was usable. */
+/* All paths share one tree. NULL: no path was usable. */
 static struct tree *tree_of(const struct give *give)
 {
     return give->trees.count > 0 ? &give->trees.tree[0] : NULL;
@@ -206,7 +206,7 @@ static int no_such_chunk(const struct frame *frame, struct error *err)
                    frame_name(frame->type));
 }
 
-/* The file of a chunk that exists; else NULL. */
+/* Returns the file of a chunk that exists; else NULL. */
 static struct tree_item *item_of(const struct give *give, struct chunk chunk)
 {
     struct tree *tree = tree_of(give);

@@ -1,4 +1,4 @@
-/* guard_events.c - what the guard says, and what follows from it
+/* guard_events.c - handles the guard's messages
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -9,8 +9,8 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-/* Once KILL is due, killing the guard loses nothing; but on a node with many processes it
- * takes time to find those to be killed. The launcher waits longer. */
+/* Once KILL is due, killing the guard loses nothing. But on a node with many processes the
+ * guard needs time to find those to be killed. The launcher waits longer. */
 #define KILL_PATIENCE_S 10.0
 
 static void watch_cb(evutil_socket_t fd, short what, void *arg);
@@ -59,7 +59,7 @@ void guard_events_close(struct agent *agent)
     event_free(agent->guard_events.watch);
 }
 
-/* For the guard, or for us in its place. */
+/* Watches the guard, or reports in its place. */
 static void watch_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct agent *agent = arg;
@@ -80,9 +80,10 @@ static double longer(double lease_s)
     return lease_s > GUARD_LEAST_S ? lease_s : GUARD_LEAST_S;
 }
 
-/* Who ends a login session signals all that is in it. Ranks die of that at once, and their ends
- * would be taken for failures if we heard of them before our own signal (session_end_cb). That may
- * come when the loop already knows of the guard's message: then its next turn shows it. */
+/* The end of a login session signals all its processes. Ranks die of that at once; if we
+ * learned of their ends before our own signal arrived (session_end_cb), we would take them for
+ * failures. The signal may come when the loop already knows of the guard's message: then its
+ * next turn sees the signal. */
 static void readable_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct agent        *agent = arg;
@@ -96,7 +97,7 @@ static void readable_cb(evutil_socket_t fd, short what, void *arg)
     while ((rc = guard_receive(&agent->guard, &message)) > 0) {
         take(agent, &message);
         if (!event_pending(agent->guard_events.readable, EV_READ, NULL))
-            return; /* its work is done */
+            return; /* the guard has finished */
     }
     if (rc < 0)
         takeover_begin(agent);
@@ -138,7 +139,7 @@ static void take(struct agent *agent, const struct guard_message *message)
     }
 }
 
-/* Otherwise the launcher would take us for lost, since DONE does not come. */
+/* Otherwise the launcher would count us as lost, since DONE does not come. */
 static void tell_dumping(struct agent *agent, int processes)
 {
     if (processes == 0)

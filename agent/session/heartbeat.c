@@ -1,10 +1,10 @@
-/* heartbeat.c - PING to the launcher, and the lease that ends without its answers
+/* heartbeat.c - PING to the launcher, and the lease that expires without its answers
  *
- * The lease begins when the launcher last heard us, as far as that is certain: when the last PING
- * was sent that it has answered, or when it says so in a PING of its own, which counts if our
- * PINGs wait behind much output on a thin line. So the lease ends here before the launcher counts
- * this node as lost: by then its ranks are dead, in whichever direction the line was cut. Whatever
- * else still comes proves nothing.
+ * The lease begins when the launcher certainly last heard us: when we sent the last PING that
+ * it has answered, or at the time that it names in a PING of its own. The latter counts if our
+ * PINGs wait behind much output on a slow connection. So the lease ends here before the
+ * launcher counts this node as lost: by then its ranks are dead, whichever direction of the
+ * connection was cut. Other frames from the launcher prove nothing.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -21,10 +21,11 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-/* Before PLAN says otherwise. The launcher may wait long for other nodes. */
+/* Used until PLAN sets other values. The launcher may wait long for other nodes. */
 #define HEARTBEAT_FIRST_S 2.0
 #define LEASE_FIRST_S     300.0
-/* In which a launcher on this machine must answer after we slept for longer than the lease. */
+/* After we slept for longer than the lease, a launcher on this machine
+ * must answer within this. */
 #define BEATS_LEFT 3.0
 
 static void   beat_cb(evutil_socket_t fd, short what, void *arg);
@@ -123,8 +124,8 @@ static void beat_cb(evutil_socket_t fd, short what, void *arg)
     heartbeat_send(agent);
 }
 
-/* A script has started it. Each rank computes everything alone, and may write what the others
- * write: the sooner it ends the better. One node that says so is enough. */
+/* A script has started Open MPI. Each rank computes everything alone, and may write the same
+ * files as the others: the sooner it ends the better. A report from one node is enough. */
 static void notice_open_mpi(struct agent *agent)
 {
     struct failure failure;
@@ -170,7 +171,7 @@ void heartbeat_send(struct agent *agent)
                            .body = now, .size = sizeof now };
 
     if (agent->link.is_lost || agent->link.is_cut || agent->state == AGENT_DONE)
-        return; /* a frame behind DONE would have to be acknowledged too */
+        return; /* a frame after DONE would have to be acknowledged too */
     if (agent->state == AGENT_RUNNING && agent->plan.hang_s > 0)
         agent_send(agent, FRAME_IDLE, 0, json_pack("{s:f}", "idle_s",
                                                    idle_seconds(&agent->idle, agent)));
@@ -180,9 +181,9 @@ void heartbeat_send(struct agent *agent)
     link_flush(&agent->link);
 }
 
-/* If we did not run for longer than the lease (stopped, frozen, or the machine suspended), a
- * launcher elsewhere has given us up. One on this machine may have slept, too: then it answers
- * soon. */
+/* If we did not run for longer than the lease (stopped, frozen, or the machine
+ * suspended), a launcher elsewhere has given us up. A launcher on this machine may have
+ * slept, too: then it answers soon. */
 static void notice_sleep(struct agent *agent)
 {
     struct heartbeat *heartbeat = &agent->heartbeat;

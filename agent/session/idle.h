@@ -14,13 +14,14 @@ struct agent;
 
 struct idle {
     int64_t  busy_ns;   /* when a rank was last seen busy */
-    int64_t  window_ns; /* when the current window began */
-    uint64_t cpu, output; /* at that time: ticks, bytes */
+    int64_t  window_ns; /* when the current window began; cpu and output are the totals at
+                           that time: ticks, bytes */
+    uint64_t cpu, output;
 };
 
 void idle_begin(struct idle *idle);
 
-/* Seconds since a rank was busy. Reads /proc once in a window at most. */
+/* Returns the seconds since a rank was busy. Reads /proc at most once per window. */
 double idle_seconds(struct idle *idle, const struct agent *agent);
 
 #endif

@@ -8,7 +8,7 @@
 #include "clock.h"
 
 #define NEVER INT64_MAX
-/* No clock shows more, and differences stay far from overflow. */
+/* No clock shows more, which keeps differences far from overflow. */
 #define LATEST (INT64_MAX / 4)
 
 static void    turn(struct launcher_clock *clock, int64_t now_ns);

@@ -1,5 +1,5 @@
-/* launcher_frames.c - frames from the launcher: in which state each may come, and what it
- * does
+/* launcher_frames.c - handles frames from the launcher, and checks the
+ * state in which each may come
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -15,7 +15,7 @@
 static frame_f take_ping, take_pong, take_blob, take_go, take_credit, take_kvs, take_shard,
     take_signal, take_stop, take_ack;
 
-/* The frames that the launcher may send. from, to: the states in which they make sense. */
+/* The frames that the launcher may send. from, to: the states in which they are valid. */
 static const struct {
     frame_f         *take;
     bool             is_json;
@@ -65,7 +65,8 @@ int launcher_frames_take(const struct frame *frame, void *arg, struct error *err
         frame->generation != agent->generation && !timeless)
         return 0;
     if (agent->state < frames[frame->type].from || agent->state > frames[frame->type].to) {
-        /* It may have crossed with our end; before the end it is a mistake. */
+        /* It may have crossed with our DONE or with our end; in an earlier
+         * state it is an error. */
         return agent->state >= AGENT_ENDING
                    ? 0 : err_set(err, "%s frame at the wrong time", frame_name(frame->type));
     }

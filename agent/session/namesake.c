@@ -1,7 +1,8 @@
-/* namesake.c - one run of a --name on a machine: refuse the second, or let the first one end
+/* namesake.c - one run per --name on a machine: refuses the second run,
+ * or lets the first one end
  *
- * With --replace the agent asks the one of the first run to end, and waits for that. Of two that
- * replace each other at the same time the later one stays, by their ids.
+ * With --replace the agent asks the agent of the first run to end its run, and waits for that.
+ * If two runs replace each other at the same time, the later one stays, by their ids.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -49,8 +50,8 @@ void namesake_close(struct agent *agent)
     name_lock_release(agent->namesake.lock);
 }
 
-/* The same job twice on the same GPUs is usually a mistake. The text is the same on all nodes, so
- * that the launcher prints it once. */
+/* Starting the same job twice on the same GPUs is usually a mistake. The text is the same on
+ * all nodes, so that the launcher prints it once. */
 static void refuse(struct agent *agent)
 {
     const struct namesake *other = &agent->namesake.other;
@@ -104,8 +105,9 @@ static void again_cb(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-/* The id of a run begins with its time. On some nodes the later one of two is the first: there it
- * may have seen nobody, but on others it waits, so it does not run yet. */
+/* A run's id begins with its time, and the later run stays. On some nodes the
+ * later run may come first and find no other run there. But on other nodes it
+ * waits, so it is not RUNNING yet. */
 static void replaced(const char *run_id, void *arg)
 {
     struct agent  *agent = arg;

@@ -1,8 +1,9 @@
-/* next_generation.c - all is over here, and the agent stays: ranks may start again
+/* next_generation.c - the ranks are over and the agent stays for another generation
  *
- * Nothing is left on this node, as ever before DONE. What was of the ranks is forgotten, and what
- * is of the run stays: the link, the lease, the guard with its namespace and control group, the
- * environment that a venv script made, the run's name, and the way back for the launcher.
+ * As always before DONE, no process is left on this node. The agent forgets everything about
+ * the ranks and keeps everything about the run: the link, the lease, the guard with its
+ * namespace and control group, the environment that a venv script made, the run's name, and
+ * the socket where the launcher can reconnect.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -17,7 +18,7 @@ static bool may_stay(const struct agent *agent);
 static void stay_cb(evutil_socket_t fd, short what, void *arg);
 static void forget(struct agent *agent);
 
-/* Whoever calls this may still look at the ranks. */
+/* The event loop continues first, since the caller may still use the ranks. */
 bool next_generation_await(struct agent *agent)
 {
     const struct timeval now = { 0 };
@@ -44,7 +45,8 @@ static bool may_stay(const struct agent *agent)
            !agent->takeover.is_on && agent->guard.fd >= 0 && agent->ending.left == 0;
 }
 
-/* DONE is the last frame of its generation: what the launcher sends from then on is of the next. */
+/* DONE is the last frame of its generation: after it, the launcher sends
+ * frames of the next one. */
 static void stay_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct agent *agent = arg;
@@ -61,7 +63,7 @@ static void stay_cb(evutil_socket_t fd, short what, void *arg)
     json_object_set_new(done, "stays", json_true());
     agent_send(agent, FRAME_DONE, 0, done);
     forget(agent);
-    guard_again(&agent->guard); /* if it is gone, its socket says so */
+    guard_again(&agent->guard); /* if the guard is gone, its socket reports that */
     agent->generation++;
     agent_enter(agent, AGENT_STAYING);
     link_flush(&agent->link);

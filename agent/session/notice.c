@@ -1,13 +1,13 @@
-/* notice.c - NOTICE: this machine is taken away: tell the launcher; or a node of the run is to go:
- * tell the ranks here, and wait for a checkpoint
+/* notice.c - NOTICE: tells the launcher that this machine will leave, or tells the ranks here
+ * that a node of the run will leave, and waits for a checkpoint
  *
- * The file appears whole, by rename, at a path that nobody else can have made: the launcher has
- * drawn it. It goes with its generation. Looking for checkpoints may hang in a file system, so
- * that is a task.
+ * The notice file appears complete, by rename, at a path that the launcher has drawn at
+ * random, so no other process can have made it. It is removed at the end of its generation.
+ * Looking for checkpoints may hang in a file system, so a task does that.
  *
- * A checkpoint is newer than the notice if its time is later than that of all that matched when
- * the notice came: the clock of a file server may differ from ours. One that was written between
- * the notice and the first look is told by our own clock.
+ * A checkpoint is newer than the notice if its time is later than that of all files that
+ * matched when the notice came: the clock of a file server may differ from ours. If a
+ * checkpoint was written between the notice and the first look, our own clock decides.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -37,13 +37,13 @@
 
 #define LEFT_MAX_S  NODE_PLAN_SECONDS_MAX
 #define LOOK_MS     100
-#define LAST_S      2.0 /* for a look after the last rank: a file system may hang */
-#define COARSE_NS   20000000 /* the times of files are those of the last tick */
+#define LAST_S      2.0 /* for a look after the last rank has ended: a file system may hang */
+#define COARSE_NS   20000000 /* file times are those of the last kernel tick */
 #define SAYS_MAX    64
 
 struct told {
     double      left_s;
-    const char *reason, *node; /* of the frame */
+    const char *reason, *node; /* borrowed from the frame */
     int         signal;        /* 0: none */
 };
 
@@ -69,7 +69,7 @@ int notice_begin(struct agent *agent, struct failure *failure)
     struct error                 why;
 
     if (agent->going.is_known)
-        tell_going(agent); /* that frame may have been of a generation that was over */
+        tell_going(agent); /* the first may have been of a generation that was over */
     if (agent->plan.spot == NULL || agent->spot != NULL)
         return 0;
     if (spot_begin(&agent->spot, agent->base, agent->plan.spot, &ops, agent, &why) < 0)
@@ -194,7 +194,7 @@ static int write_file(struct agent *agent, const struct told *told, struct error
     return rc;
 }
 
-/* The lock is a help for muster clean: without it ranks still have their file. */
+/* The lock only helps muster clean: ranks can use the file without it. */
 static int write_at(const char *path, const char *text, int *fd, struct error *err)
 {
     *fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -230,7 +230,8 @@ static int signal_ranks(const struct agent *agent, int signal)
 
 /* --- the checkpoint --------------------------------------------------------- */
 
-/* Without a child nobody sees the checkpoint: then the launcher waits for its whole time. */
+/* If no child can be forked, the checkpoint goes unseen: the launcher
+ * then waits its full time. */
 static void begin_watch(struct agent *agent, double left_s)
 {
     if (agent->plan.ckpt_marker == NULL ||
@@ -282,7 +283,7 @@ static void end_cb(json_t *body, void *arg)
     ending_maybe_done(agent);
 }
 
-/* A rank may save and end at once, before the next look. */
+/* A rank may save and exit at once, before the next look. */
 bool notice_look_last(struct agent *agent)
 {
     struct notice *notice = &agent->notice;
@@ -297,7 +298,7 @@ bool notice_look_last(struct agent *agent)
     return notice->watch == NULL;
 }
 
-/* In the child, which is killed if it takes too long. */
+/* Runs in the child, which is killed if it takes too long. */
 static int watch(const json_t *request, struct task_output *out)
 {
     const struct timespec pause = { .tv_nsec = LOOK_MS * 1000000 };
@@ -310,7 +311,7 @@ static int watch(const json_t *request, struct task_output *out)
 
     found_ns = newest(marker, path);
     if (!is_last)
-        before_ns = found_ns >= told_ns && found_ns <= real_ns() ? 0 : found_ns; /* just written */
+        before_ns = found_ns >= told_ns && found_ns <= real_ns() ? 0 : found_ns; /* it is new */
     else if (before_ns < 0)
         before_ns = told_ns - 1;
     if (is_last && found_ns <= before_ns)
@@ -324,7 +325,7 @@ static int watch(const json_t *request, struct task_output *out)
     return 0;
 }
 
-/* 0: there is none. */
+/* Returns 0 if no file matches. */
 static int64_t newest(const char *marker, char path[PATH_MAX])
 {
     struct stat about;
@@ -355,7 +356,8 @@ static int64_t real_ns(void)
     return now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
-/* A short text in it often is the step: DeepSpeed's and muster-train's "latest" have its name. */
+/* A short text in the file is often the step: DeepSpeed's and muster-train's "latest"
+ * contain the checkpoint's name. */
 static void tell_found(const char *path, struct task_output *out)
 {
     struct stat about;

@@ -1,4 +1,4 @@
-/* output_pump.c - output of all ranks onto the link, in turn
+/* output_pump.c - sends the output of all ranks over the link, in turn
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -21,8 +21,8 @@ void output_pump_credit(struct agent *agent, uint64_t bytes)
         agent->pump.credit = CREDIT_MAX;
 }
 
-/* As long as the link has room: one frame from each stream that has one, round
- * and round, so that a rank that writes much does not silence the others. */
+/* While the link has room, takes one frame from each stream that has one, round after round, so
+ * that a rank that writes much does not block the others. */
 void output_pump_run(struct agent *agent)
 {
     struct output_pump *pump = &agent->pump;
@@ -51,7 +51,7 @@ void output_pump_run(struct agent *agent)
     else
         link_flush_soon(&agent->link); /* starts and ends of ranks come in groups */
     if (idle < streams)
-        link_ask_room(&agent->link); /* there is more, but other events have their turn first */
+        link_ask_room(&agent->link); /* there is more, but other events go first */
     ending_maybe_done(agent);
 }
 

@@ -1,10 +1,10 @@
 /* ready_report.c - see ready_report.h
  *
- * To find who has the GPUs open or has filled /dev/shm, all processes are examined. That
- * is only done for a run that could suffer from it: never for `muster exec`, not without
- * GPUs, not while there is space. Processes that an earlier run has left are only
- * reported: somebody may have wanted them to stay, or a batch system may have passed our
- * variables on.
+ * To find which processes have the GPUs open or have filled /dev/shm, the agent examines
+ * all processes. It does so only for a run that could suffer from them: never for `muster
+ * exec`, not without GPUs, not while /dev/shm has space. Processes that an earlier run has
+ * left are only reported: the user may have wanted them to stay, or a batch system may have
+ * passed our variables on.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -22,7 +22,7 @@
 #include "session/agent.h"
 
 #define LEFT_MAX   16 /* processes reported */
-#define LEFT_OLD_S 10 /* younger ones may be about to end: their run has just died */
+#define LEFT_OLD_S 10 /* younger ones may be about to exit: their run has just died */
 
 /* NCCL takes some MiB for each pair of ranks, PyTorch's loaders more. */
 #define SHM_SCARCE (64 << 20)
@@ -52,7 +52,7 @@ json_t *ready_report_body(const struct agent *agent)
     return body;
 }
 
-/* Processes of this user's other runs, without an agent that could still end them. */
+/* Lists processes of this user's other runs that have no agent which could still end them. */
 static json_t *left_here(const struct agent *agent)
 {
     /* A rank's agent is older than the rank. */
@@ -90,7 +90,7 @@ static json_t *holders_of_ours(const struct agent *agent)
     return gpu_holders(wanted);
 }
 
-/* False if they are not given by number (UUIDs, MIG). */
+/* False if the GPUs are not given by number (UUIDs, MIG). */
 static bool gpus_of(const struct node_plan_rank *rank, bool *wanted)
 {
     const char *list = env_get(&rank->env, "CUDA_VISIBLE_DEVICES");

@@ -1,5 +1,5 @@
-/* ready_report.h - what READY tells: how ranks are contained on this node, and what may be
- * in their way
+/* ready_report.h - the body of READY: how ranks are contained on this node, and
+ * problems that they may meet
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_READY_REPORT_H

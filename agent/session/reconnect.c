@@ -1,4 +1,4 @@
-/* reconnect.c - the launcher's connection is lost, and made again: see reconnect_socket.h
+/* reconnect.c - the launcher's connection breaks and is made again: see reconnect_socket.h
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -18,12 +18,12 @@ void reconnect_open(struct agent *agent)
     struct reconnect *reconnect = &agent->reconnect;
     struct error      err;
 
-    agent->link.resend.keeps = true; /* the launcher does, and waits for our ACKs */
+    agent->link.resend.keeps = true; /* the launcher does, too, and waits for our ACKs */
     reconnect->window_s = agent->plan.reconnect_s;
     reconnect->socket = reconnect_socket_open(agent->base, agent->plan.socket, agent->plan.token,
                                               reconnect_cb, agent, &err);
     if (reconnect->socket == NULL)
-        return; /* then the end of the connection is the end of the run here */
+        return; /* then the run ends here when the connection breaks */
     reconnect->window = evtimer_new(agent->base, window_cb, agent);
     if (reconnect->window == NULL)
         xalloc_die();
@@ -50,9 +50,9 @@ void reconnect_close(struct agent *agent)
         event_free(agent->reconnect.window);
 }
 
-/* The end of the stream does not distinguish a launcher that was killed from a connection
- * that broke. Wait for it to come back, but not for long: no run may outlive its launcher by
- * more than this and the grace. */
+/* The end of the stream looks the same whether the launcher was killed or the connection
+ * broke. Wait for it to reconnect, but not long: no run may outlive its launcher by more than
+ * this window and the grace. */
 bool reconnect_cut(void *arg)
 {
     struct agent        *agent = arg;
@@ -72,7 +72,7 @@ static void window_cb(evutil_socket_t fd, short what, void *arg)
     link_lose(&agent->link, "the launcher did not come back");
 }
 
-/* The launcher is back. The old connection may still look alive: it is not. */
+/* The launcher is back. The old connection may still look alive, but it is not. */
 static int reconnect_cb(int fd, uint64_t received, void *arg, struct error *err)
 {
     struct agent        *agent = arg;
@@ -88,7 +88,7 @@ static int reconnect_cb(int fd, uint64_t received, void *arg, struct error *err)
     frame_put_json(out, FRAME_RESUMED, agent->generation, 0,
                    json_pack("{s:I, s:I}", "received", (json_int_t)queue->taken, "again",
                              (json_int_t)again));
-    evbuffer_write(out, fd); /* the first bytes into an empty socket: they fit */
+    evbuffer_write(out, fd); /* the first bytes in an empty socket buffer: they fit */
     evbuffer_free(out);
     queue->told = queue->taken;
     event_del(agent->reconnect.window);
@@ -97,8 +97,8 @@ static int reconnect_cb(int fd, uint64_t received, void *arg, struct error *err)
     return 0;
 }
 
-/* We are a second agent: the first one has lost its connection. Connect the launcher with
- * it; nothing else is done here from now on. */
+/* We are a second agent: the first one has lost its connection. Connects the launcher to the
+ * first agent; from then on this process only relays. */
 int reconnect_take(struct agent *agent, const struct frame *frame, const json_t *body,
                    struct error *err)
 {
@@ -119,7 +119,8 @@ int reconnect_take(struct agent *agent, const struct frame *frame, const json_t 
     if (out == NULL)
         xalloc_die();
     frame_put(out, frame);
-    evbuffer_write(out, agent->reconnect.relay_fd); /* an error shows when reading: it has closed */
+    evbuffer_write(out, agent->reconnect.relay_fd); /* an error shows when reading: the first
+                                                       agent has closed */
     evbuffer_free(out);
     event_base_loopbreak(agent->base);
     return 0;

@@ -1,4 +1,4 @@
-/* requests.c - what the launcher asks beside the run: PROBE, CLEAN, STACKS
+/* requests.c - the launcher's requests that are independent of the run: PROBE, CLEAN, STACKS
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -41,7 +41,7 @@ int requests_take_probe(struct agent *agent, const struct frame *frame, const js
                         struct error *err)
 {
     (void)frame;
-    /* What is about MASTER_PORT belongs to the start. */
+    /* MASTER_PORT is chosen before the start. */
     if (agent->state > AGENT_READY && json_object_get(body, "port") != NULL)
         return err_set(err, "PROBE frame with a port at the wrong time");
     return probe_request(agent->requests.probe, body, err);

@@ -30,18 +30,18 @@
 struct spot {
     struct event_base   *base;
     const struct cloud  *cloud;
-    struct cloud         by_url; /* cloud, if it is a URL; its texts: */
+    struct cloud         by_url; /* cloud points here if it is a URL; its texts are in room */
     char                 room[URL_MAX + 2];
     const struct spot_ops *ops;
     void                *arg;
-    struct event        *next;     /* round */
-    int64_t              late_ns;  /* when this one is late */
-    struct metadata     *question; /* NULL: none is under way */
+    struct event        *next;     /* starts the next round */
+    int64_t              late_ns;  /* deadline of this round */
+    struct metadata     *question; /* NULL: no question is pending */
     enum metadata_asked  asked;
-    int                  classes;  /* how often it was asked for */
-    char                 first[CLOUD_FIRST_MAX + 1]; /* its answer */
+    int                  classes;  /* how often the class was asked for */
+    char                 first[CLOUD_FIRST_MAX + 1]; /* the answer to METADATA_FIRST */
     struct cloud_watch   watch;
-    int64_t              seen_ns; /* when the last answer was GOES, and the one before was not */
+    int64_t              seen_ns; /* when the last answer was GOES and the one before was not */
 };
 
 static const struct cloud *choose(struct spot *spot, const char *setting, struct error *err);
@@ -87,7 +87,7 @@ void spot_free(struct spot *spot)
     free(spot);
 }
 
-/* NULL: nobody; with a text in err: it is no setting. */
+/* Returns NULL if there is no cloud to ask; with a text in err if the setting is invalid. */
 static const struct cloud *choose(struct spot *spot, const char *setting, struct error *err)
 {
     if (strcmp(setting, "off") == 0)
@@ -163,7 +163,7 @@ static void answer_cb(const struct metadata_reply *reply, const struct error *er
     }
 }
 
-/* Without it the service may still answer; if not, it says so. */
+/* The service may answer without the first answer; if it does not, it says so. */
 static void take_first(struct spot *spot, const struct metadata_reply *reply)
 {
     if (reply->status != OK || cloud_read_first(reply->body, reply->size, spot->first) < 0)
@@ -191,7 +191,7 @@ static void take(struct spot *spot, const struct metadata_reply *reply)
     tell(spot, &notice);
 }
 
-/* A refusal may be of today. */
+/* A refusal may be temporary. */
 static void take_class(struct spot *spot, const struct metadata_reply *reply)
 {
     if (reply->status == OK) {

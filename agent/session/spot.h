@@ -1,9 +1,9 @@
-/* spot.h - asks the cloud again and again whether it takes this machine away
+/* spot.h - asks the cloud periodically whether it will take this machine away
  *
- * Every 5 s, by the rules of cloud.h; a round takes a second at most, and whatever goes wrong in it
- * means that nothing is known. A machine goes when two rounds in a row say the same; the second
- * follows after a second. Then nobody asks any more. What kind of machine this is, is asked in the
- * first rounds, until the cloud says it.
+ * Asks every 5 s, by the rules of cloud.h. A round takes at most a second; if anything goes
+ * wrong in it, its answer is unknown. A machine will leave when two rounds in a row say the
+ * same; the second round follows after one second. Then the questions stop. The first rounds
+ * also ask for the machine's class, until the cloud answers.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_SPOT_H
@@ -15,10 +15,10 @@
 
 struct spot;
 
-/* class: "spot" or "on-demand". Called once at most. */
+/* class: "spot" or "on-demand". Called at most once. */
 typedef void spot_class_f(const char *class, void *arg);
 
-/* left_s: until the machine goes; reason: words, borrowed. Called once. */
+/* left_s: until the machine leaves; reason: words, borrowed. Called once. */
 typedef void spot_goes_f(double left_s, const char *reason, void *arg);
 
 struct spot_ops {
@@ -26,10 +26,10 @@ struct spot_ops {
     spot_class_f *class;
 };
 
-/* setting: that of --spot. *spot stays NULL if there is nobody to ask. -1 with err: it is not such
- * a setting. */
+/* setting: the value of --spot. *spot stays NULL if there is no cloud to ask. -1 with
+ * err: the setting is invalid. */
 int  spot_begin(struct spot **spot, struct event_base *base, const char *setting,
                 const struct spot_ops *ops, void *arg, struct error *err);
-void spot_free(struct spot *spot); /* NULL is fine; not in goes */
+void spot_free(struct spot *spot); /* NULL is fine; do not call it in goes */
 
 #endif

@@ -23,11 +23,11 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-#define PROCESSES_MAX 16 /* of a rank */
-#define THREADS_MAX   64 /* of a process */
+#define PROCESSES_MAX 16 /* per rank */
+#define THREADS_MAX   64 /* per process */
 #define HELPERS_MAX   16 /* at a time: each takes memory and a CPU */
 
-/* One rank: its text, and the helper that may still add to it. */
+/* The text of one rank, and the helper that may still add to it. */
 struct stack {
     struct stacks   *stacks;
     struct rank     *rank;
@@ -41,7 +41,7 @@ struct stacks {
     struct agent *agent;
     struct stack *stack;
     int           count, told_count;
-    int           next, helpers; /* whose helper is to start next; how many there are */
+    int           next, helpers; /* next: whose helper starts next; helpers: running ones */
     struct event *late;
     void        (*told)(uint32_t rank, json_t *body, void *arg);
     void         *arg;
@@ -110,9 +110,9 @@ void stacks_free(struct stacks *stacks)
     free(stacks);
 }
 
-/* --- what /proc says -------------------------------------------------------- */
+/* --- from /proc ------------------------------------------------------------- */
 
-/* The rank's process and those below it; python: the first of them that is Python. */
+/* Describes the rank's process and those below it; python: the first of them that is Python. */
 static void describe(struct stack *stack)
 {
     struct processes below;
@@ -172,8 +172,8 @@ static void describe_process(struct stack *stack, pid_t pid)
         evbuffer_add_printf(stack->text, "  and %d more threads\n", threads - THREADS_MAX);
 }
 
-/* "  thread 12 pt_watchdog: S (sleeping) in futex_wait_queue", and for root the
- * kernel's stack. */
+/* Adds "  thread 12 pt_watchdog: S (sleeping) in futex_wait_queue", and for
+ * root the kernel's stack. */
 static void describe_thread(struct stack *stack, const char *folder, const char *id)
 {
     char name[64], state[64], path[160], where[128], kernel[2048], *line, *rest;
@@ -191,7 +191,7 @@ static void describe_thread(struct stack *stack, const char *folder, const char 
         evbuffer_add_printf(stack->text, "    %s\n", line);
 }
 
-/* One line of /proc/PID/status, its value into text. */
+/* Copies the value of one line of /proc/PID/status to text. */
 static void status_of(const char *folder, const char *key, char *text, size_t size)
 {
     char path[128], status[4096], *at;
@@ -205,7 +205,7 @@ static void status_of(const char *folder, const char *key, char *text, size_t si
 
 /* --- py-spy and gdb --------------------------------------------------------- */
 
-/* As many as may run at a time. A rank without a helper is reported at once. */
+/* Starts as many helpers as may run at a time. A rank without a helper is reported at once. */
 static void helpers_start(struct stacks *stacks)
 {
     struct stack *stack;
@@ -245,7 +245,7 @@ static void helper_start(struct stack *stack)
         close(pair[0]);
     } else {
         stack->stacks->helpers++;
-        setpgid(stack->helper, stack->helper); /* here too: this may run before the child does it */
+        setpgid(stack->helper, stack->helper); /* also here: the child may be late */
         evbuffer_add_printf(stack->text, "%s %s:\n", argv[0], pid);
         fd_set_nonblock(pair[0]);
         stack->readable = event_new(stack->stacks->agent->base, pair[0], EV_READ | EV_PERSIST,
@@ -258,12 +258,12 @@ static void helper_start(struct stack *stack)
     free(path);
 }
 
-/* Which helper, along the PATH of the rank (a virtualenv may have its own), and its
- * arguments: all static but path and pid. */
+/* Finds a helper along the PATH of the rank (a virtualenv may have its own), and its arguments:
+ * all static except path and pid. */
 static char *helper_find(const struct stack *stack, char *pid, const char **argv)
 {
     static const char *const spy[] = { "py-spy", "dump", "--pid", NULL };
-    /* Use our files for the ranks': finding them in their mount namespace would need root. */
+    /* Let gdb read our files in place of the ranks': their mount namespace would need root. */
     static const char *const gdb[] = { "gdb", "-batch", "-nx", "-iex", "set sysroot /", "-ex",
                                        "thread apply all bt", "-p", NULL };
     const struct agent *agent = stack->stacks->agent;
@@ -288,8 +288,8 @@ static char *helper_find(const struct stack *stack, char *pid, const char **argv
     return path;
 }
 
-/* With an empty environment: settings of the user could make it do anything. It dies with
- * us. */
+/* The environment is empty: the user's settings could make the helper do
+ * anything. It dies with us. */
 static void helper_exec(const char *path, const char *const *argv, int out, pid_t parent)
 {
     char        locale[] = "LC_ALL=C", places[] = "PATH=/usr/bin:/bin";
@@ -344,8 +344,8 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-/* Nobody needs the rest of what a helper does. Do not wait for it, since the process it
- * examines may block it; it is reaped when we end, at the latest. */
+/* Stops a helper whose further output is not needed. Does not wait for it, since the process
+ * that it examines may block it; it is reaped when we exit, at the latest. */
 static void helper_end(struct stack *stack)
 {
     if (stack->helper == 0)

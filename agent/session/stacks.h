@@ -1,8 +1,8 @@
-/* stacks.h - where each rank of this node is, as text for users
+/* stacks.h - shows where each rank of this node is, as text for users
  *
- * For every process of a rank its state, and for every thread what it waits for in the
- * kernel. If the node has py-spy (for Python) or gdb, their stacks too: they run outside
- * the ranks' namespace, for STACKS_S at most.
+ * For every process of a rank: its state, and for every thread what it waits for in the
+ * kernel. If the node has py-spy (for Python) or gdb: their stacks too. These helpers run
+ * outside the ranks' namespace, for at most STACKS_S.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_STACKS_H
@@ -13,15 +13,15 @@
 #include <jansson.h>
 
 #define STACKS_S        10
-#define STACKS_TEXT_MAX (64u << 10) /* of a rank; the rest is left out */
+#define STACKS_TEXT_MAX (64u << 10) /* of one rank; the rest is left out */
 
 struct agent;
 struct stacks;
 
-/* told gets the body of STACKED for each running rank, then once {"end":true}. */
+/* Calls told with the body of STACKED for each running rank, then once with {"end":true}. */
 struct stacks *stacks_begin(struct agent *agent,
                             void (*told)(uint32_t rank, json_t *body, void *arg), void *arg);
-/* Ends the helpers. */
+/* Kills the helpers. */
 void stacks_free(struct stacks *stacks);
 
 #endif

@@ -1,4 +1,5 @@
-/* startup.c - from PLAN to READY: the guard, the virtual environment, everything checked
+/* startup.c - from PLAN to READY: starts the guard, the virtual
+ * environment, and checks everything
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -105,7 +106,8 @@ static int begin_guard(struct agent *agent, struct failure *failure)
 
     if (guard_start(&agent->guard, agent->plan.run_id, use_pidns, &why) < 0)
         return guard_failed(errno, why.text, failure);
-    /* If muster is on this machine, all of it may have been stopped, and go on. */
+    /* If muster is on this machine, all its processes may have been stopped
+     * together, and continue later. */
     agent->guard.is_leased = !agent->plan.is_local;
     guard_events_open(agent);
     guard_number(&agent->guard, pid_range_here(agent->plan.node_rank, agent->plan.node_count));
@@ -136,7 +138,8 @@ static void venv_cb(const struct strlist *env, const struct failure *failure, vo
     output_pump_run(agent);
 }
 
-/* The environment is known: check the rest, and fork the ranks while the log files are made. */
+/* The environment is known: checks the rest, and forks the ranks while the
+ * log files are created. */
 static void prepare(struct agent *agent)
 {
     struct failure failure;
@@ -175,7 +178,7 @@ void startup_continue(struct agent *agent)
     int            rc;
 
     if (agent->state != AGENT_PREPARING || agent->startup.report == NULL)
-        return; /* a log file was made before the rest was checked */
+        return; /* a log file was created before the rest was checked */
     rc = ranks_fork(&agent->ranks, &failure);
     if (rc == 0)
         rc = ranks_logs_created(&agent->ranks, &failure.why);
@@ -193,7 +196,7 @@ void startup_rank_fell(struct agent *agent, const struct rank *rank)
     struct failure failure;
 
     if (agent->state > AGENT_READY)
-        return; /* its run is being ended */
+        return; /* the run is being stopped */
     rank_explain(rank, &failure);
     agent_fail(agent, "plan", &failure);
 }

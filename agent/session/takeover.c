@@ -1,6 +1,6 @@
-/* takeover.c - the agent takes the place of a guard that died: kill, reap, repeat
+/* takeover.c - the agent takes the place of a guard that died: it kills, reaps, repeats
  *
- * The agent is a subreaper too, so whatever the guard left is below it.
+ * The agent is a subreaper too, so all remaining processes of the guard are its descendants.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -19,7 +19,7 @@ static const char *what_happened(char silent_as);
 static void        again_cb(evutil_socket_t fd, short what, void *arg);
 static bool        reap_all(void);
 
-/* Its ranks died with it (PDEATHSIG, or the namespace). */
+/* The ranks died with the guard (PDEATHSIG, or the namespace). */
 void takeover_begin(struct agent *agent)
 {
     struct takeover *takeover = &agent->takeover;

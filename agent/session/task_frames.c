@@ -1,4 +1,4 @@
-/* task_frames.c - TASK: which tasks there are, and what they say
+/* task_frames.c - TASK: the tasks that exist, and the lines that they print
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -45,7 +45,8 @@ void task_frames_end(struct agent *agent)
     agent->task = NULL;
 }
 
-/* Sent a little later: a link that is lost now would end the task that calls us. */
+/* Flushes the line a little later: if the link were lost now, that would
+ * end the task that calls us. */
 static void line_cb(json_t *body, void *arg)
 {
     struct agent *agent = arg;
@@ -62,7 +63,7 @@ static void end_cb(json_t *body, void *arg)
     link_ask_room(&agent->link);
 }
 
-/* To see that tasks work. */
+/* A task for tests of tasks. */
 static int echo(const json_t *request, struct task_output *out)
 {
     task_output_line(out, json_deep_copy(request));

@@ -24,18 +24,18 @@
 #include "xalloc.h"
 
 #define PLACES   "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-#define LOOK_MS  5    /* between two looks whether it has ended, once its pipes have */
-#define STUCK_MS 1000 /* that KILL may take */
+#define LOOK_MS  5    /* between two checks whether it has exited, once its pipes are closed */
+#define STUCK_MS 1000 /* limit for KILL */
 #define PART     4096
-#define TURN     (64u << 10) /* taken from a pipe at a time: all that one holds */
+#define TURN     (64u << 10) /* bytes to read from a pipe at a time: all that a pipe holds */
 
 enum { IN, OUT, ERR, WHY, PIPES };
 
-/* Our ends; -1: closed. WHY brings errno, if exec fails. */
+/* Our ends; -1: closed. WHY carries errno if exec fails. */
 struct command {
     pid_t         pid;
     int           fd[PIPES];
-    int           out_fd; /* of the caller; -1: into text */
+    int           out_fd; /* stdout, belongs to the caller; -1: into text */
     const char   *input;
     struct buffer text[PIPES];
     bool          is_cut;
@@ -148,14 +148,14 @@ static bool start(struct command *command, const char *const *argv)
     if (command->pid == 0)
         become(argv, theirs, self);
     if (command->pid > 0)
-        setpgid(command->pid, command->pid); /* here too: we may kill it before it does */
+        setpgid(command->pid, command->pid); /* also here: we may kill it before it does this */
     for (which = 0; which < PIPES; which++)
         drop(&theirs[which]);
     errno = error;
     return command->pid > 0;
 }
 
-/* The program. It dies with us, but for one that changes its user. */
+/* Executes the program. It dies with us, unless it changes its user. */
 static void become(const char *const *argv, int theirs[PIPES], pid_t parent)
 {
     struct strlist env = { 0 };
@@ -174,7 +174,7 @@ static void become(const char *const *argv, int theirs[PIPES], pid_t parent)
         strlist_add(&env, environ[i]);
     env_set(&env, "LC_ALL", "C");
     env_setf(&env, "PATH", "%s%s" PLACES, places != NULL ? places : "", places != NULL ? ":" : "");
-    setenv("PATH", env_get(&env, "PATH"), 1); /* for the search */
+    setenv("PATH", env_get(&env, "PATH"), 1); /* execvpe() searches it */
     for (i = IN; i <= ERR; i++)
         dup2(theirs[i], i);
     execvpe(argv[0], (char *const *)(uintptr_t)argv, env.item);
@@ -183,7 +183,7 @@ static void become(const char *const *argv, int theirs[PIPES], pid_t parent)
     _exit(127);
 }
 
-/* True if it has ended by then. A daemon that it leaves may keep its pipes. */
+/* True if it exits before late_ns. A daemon that it leaves may keep its pipes open. */
 static bool wait_until(struct command *command, int64_t late_ns, int *status)
 {
     int64_t left_ms;
@@ -225,7 +225,8 @@ static void put(struct command *command)
         drop(&command->fd[IN]);
 }
 
-/* What is there now: what writes faster than we read must not keep us from its deadline. */
+/* Reads what is available: a program that writes faster than we read must
+ * not delay its deadline. */
 static void get(struct command *command, int which)
 {
     struct buffer *text = &command->text[which];

@@ -25,19 +25,19 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-#define OUTPUT_FD  3    /* of the child */
-#define LOOK_S     0.01 /* between two looks whether it has ended, once its pipe has */
+#define OUTPUT_FD  3    /* in the child */
+#define LOOK_S     0.01 /* between two checks for its exit, once its pipe is closed */
 #define FREE_LOOKS 100  /* of 10 ms each, in task_free() */
 
 struct task {
     struct task_request    request;
     const struct task_ops *ops;
     void                  *arg;
-    pid_t                  pid; /* 0: reaped, or given up */
+    pid_t                  pid; /* 0: reaped, or abandoned */
     struct evbuffer       *in;
     struct event          *readable, *late, *look;
     size_t                 lines, bytes, dropped;
-    bool                   skips; /* the rest of a line that is too long */
+    bool                   skips; /* skips the rest of a line that is too long */
     bool                   timed_out, is_over;
 };
 
@@ -120,7 +120,7 @@ bool task_is_over(const struct task *task)
     return task->is_over;
 }
 
-/* One that is stuck in the kernel is left to init. */
+/* Leaves a child that is stuck in the kernel to init. */
 void task_free(struct task *task)
 {
     const struct timespec pause = { .tv_nsec = (long)(LOOK_S * NS_PER_S) };
@@ -143,7 +143,7 @@ void task_free(struct task *task)
     free(task);
 }
 
-/* Nothing of the agent's is open here, and its limits are those that ranks have. */
+/* Runs in the child, which has no descriptors of the agent, and the limits that ranks have. */
 static void child_run(const struct task_request *request, const json_t *body, int fd, pid_t parent)
 {
     struct task_output out = { OUTPUT_FD };
@@ -234,7 +234,7 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
     xevent_add(task->late, &limit);
 }
 
-/* It has closed its pipe: it ends. */
+/* The child has closed its pipe: it is about to exit. */
 static void look_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct task   *task = arg;
@@ -247,7 +247,7 @@ static void look_cb(evutil_socket_t fd, short what, void *arg)
         xevent_add(task->look, &pause);
 }
 
-/* Not reaped: as long as it is there, no other session can have its number. */
+/* Does not reap the child: until that, no other session can have its number. */
 static bool has_ended(const struct task *task)
 {
     siginfo_t info = { .si_pid = 0 };
@@ -256,15 +256,15 @@ static bool has_ended(const struct task *task)
            info.si_pid != 0;
 }
 
-/* The child, and what it has started that did not leave for a session of its own. The session is
- * asked for twice: before a process is read, which takes long if there are thousands, and after it,
- * when it is known which process was asked. */
+/* Kills the child, and processes that it has started in its session. The session is checked
+ * twice: before a process is read, which takes long if there are thousands, and after it, when
+ * it is certain which process was checked. */
 static void kill_session(pid_t session)
 {
     struct processes all;
     size_t           i;
 
-    kill(session, SIGKILL); /* first: it starts no more */
+    kill(session, SIGKILL); /* first, so that it starts no more processes */
     killed_session = session;
     processes_wanted(&all, is_of_session);
     for (i = 0; i < all.count; i++)

@@ -11,7 +11,7 @@
 #include "fd.h"
 #include "xalloc.h"
 
-/* If the agent is gone, so are we, in a moment. */
+/* If the agent is gone, we are killed soon, so errors do not matter. */
 void task_output_line(struct task_output *out, json_t *line)
 {
     char  *text = json_dumps(line, JSON_COMPACT);
@@ -20,7 +20,7 @@ void task_output_line(struct task_output *out, json_t *line)
     if (text == NULL)
         xalloc_die();
     size = strlen(text);
-    text[size] = '\n'; /* in the place of the NUL */
+    text[size] = '\n'; /* replaces the NUL */
     fd_write_all(out->fd, text, size + 1);
     free(text);
     json_decref(line);

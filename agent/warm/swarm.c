@@ -1,7 +1,8 @@
 /* swarm.c - see swarm.h
  *
- * First this node's own chunks, and what no other node can give it, are read, while others'
- * chunks come; then what is left is read; then it waits until no other node needs it.
+ * In the first phase this node reads its own chunks, and chunks that no other node
+ * can send, while other nodes' chunks arrive. Then it reads the rest. Then it waits
+ * until no other node needs it.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -29,10 +30,10 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-#define RUN_OF 4 /* chunks that follow each other and are one node's: disks like that */
+#define RUN_OF 4 /* consecutive chunks that are assigned to one node: disks read them faster */
 #define TICK_S 0.02
 #define TELL_S 1
-#define LINGER_S 30.0 /* for others that ask nothing */
+#define LINGER_S 30.0 /* for other nodes that request nothing */
 #define ADDRESSES_MAX 64
 
 enum phase { EXCHANGE, LEFT, LINGER };
@@ -51,8 +52,8 @@ struct swarm {
     struct swarm_files      files;
     struct swarm_peers      peers;
     struct bcast_serve     *serve;
-    _Atomic unsigned char  *own;   /* by chunk: enum own; of others: OWN_GONE */
-    struct warm_parts       parts; /* of this disk, then those that were left */
+    _Atomic unsigned char  *own;   /* per chunk: enum own; OWN_GONE for other nodes' chunks */
+    struct warm_parts       parts; /* read from this disk: first parts, then those in left */
     struct warm_parts       left;
     struct warm_reading    *reading;
     int64_t                 told_ns, served_ns, before;
@@ -156,7 +157,7 @@ static int read_request(struct swarm *swarm, const json_t *request, struct error
                : expect(swarm, request, run, err);
 }
 
-/* The others will call. If we cannot listen, they do without us. */
+/* Expects the connections of the other nodes. If we cannot listen, they do without us. */
 static int expect(struct swarm *swarm, const json_t *request, const unsigned char *run,
                   struct error *err)
 {
@@ -194,9 +195,9 @@ static int expect(struct swarm *swarm, const json_t *request, const unsigned cha
     return 0;
 }
 
-/* --- who reads what --------------------------------------------------------- */
+/* --- assignment ------------------------------------------------------------- */
 
-/* The files of the sums are in the order of the list. */
+/* Assigns all chunks. The files of the sums are in the order of the list. */
 static void deal(struct swarm *swarm)
 {
     int64_t file = -1, next = 0;
@@ -218,7 +219,7 @@ static void deal(struct swarm *swarm)
     }
 }
 
-/* Chunk by chunk; those before *next were dealt out with an earlier range. */
+/* Assigns a range chunk by chunk; chunks before *next were assigned with an earlier range. */
 static void deal_range(struct swarm *swarm, const struct warm_range *range, int64_t file,
                        int64_t *next)
 {
@@ -243,8 +244,8 @@ static void deal_range(struct swarm *swarm, const struct warm_range *range, int6
     }
 }
 
-/* What another node cannot give is the end of a file. Whether it is the same file here is
- * looked at when a chunk of it comes: to find its inode takes a read, too. */
+/* Another node cannot send the end of a file. Whether the file here is the same one is checked
+ * only when one of its chunks arrives: to read its inode takes a disk access, too. */
 static void deal_chunk(struct swarm *swarm, size_t number)
 {
     const struct warm_chunk *chunk = &swarm->sums->chunk[number];
@@ -259,7 +260,7 @@ static void deal_chunk(struct swarm *swarm, size_t number)
     swarm->counts->total += whole;
 }
 
-/* Of a chunk, without so many bytes at its beginning. */
+/* Adds a part for a chunk, without its first skip bytes. */
 static void add_part(struct warm_parts *parts, const struct swarm *swarm, size_t number,
                      int64_t skip)
 {
@@ -302,7 +303,7 @@ static void part_read(const struct warm_part *part, bool is_whole, void *arg)
         swarm->own[part->chunk] = is_whole ? OWN_HERE : OWN_GONE;
 }
 
-/* For another node: it compares the hash. */
+/* Reads a chunk for another node, which compares the hash. */
 static int serve_read(struct chunk chunk, void *bytes, size_t *size, void *arg)
 {
     struct swarm    *swarm = arg;
@@ -364,7 +365,7 @@ static void missing(size_t number, void *arg)
     add_part(&swarm->left, swarm, number, 0);
 }
 
-/* --- the course of it ------------------------------------------------------- */
+/* --- phases ----------------------------------------------------------------- */
 
 static void tick_cb(evutil_socket_t fd, short what, void *arg)
 {

@@ -20,7 +20,7 @@
 struct swarm_file {
     int             fd; /* -1: not open */
     int             users;
-    bool            is_refused; /* found changed, or not for us: it stays so */
+    bool            is_refused; /* found changed, or not usable: permanent */
     bool            is_written;
     struct timespec ctime; /* of our last write */
 };
@@ -40,7 +40,7 @@ void swarm_files_begin(struct swarm_files *files, const struct warm_sums *sums)
     for (i = 0; i < sums->files; i++)
         files->file[i] = (struct swarm_file){ .fd = -1, .ctime = sums->file[i].ctime };
     signal(SIGIO,
-           SIG_IGN); /* what the kernel sends when somebody waits for the end of a lease */
+           SIG_IGN); /* the kernel sends it when a process waits for the lease */
 }
 
 void swarm_files_end(struct swarm_files *files)
@@ -85,7 +85,7 @@ static int open_same(const struct swarm_file *file, const struct warm_file *abou
 
     if (fd >= 0 && fstat(fd, &now) == 0 && warm_file_is_plain(fd, &now) &&
         is_same(file, about, fd)) {
-        posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); /* what is read ahead, others read for us */
+        posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); /* other nodes read the rest for us */
         return fd;
     }
     if (fd >= 0)
@@ -144,7 +144,7 @@ static bool is_in_memory(int fd, off_t offset, size_t size)
     return is;
 }
 
-/* A ctime that cannot be told is one that is never found again. */
+/* If the new ctime is unknown, later checks fail. */
 static bool write_same(struct swarm_file *file, const struct warm_file *about, int fd,
                        const void *bytes, size_t size, off_t offset)
 {

@@ -1,18 +1,18 @@
-/* swarm_file.h - put what another node has read into the page cache of a file
+/* swarm_file.h - puts chunks that another node has read into the page cache of a file
  *
- * There is one way to have a page in memory that the disk was not asked for: write it. Here the
- * bytes that a file has are written to their own place. That changes nothing, if they are these
- * bytes, and no power cut can make a difference. A chunk is written only if
+ * The only way to get a page into memory without reading the disk is by writing it. So this
+ * module overwrites the file's bytes with the same bytes. That changes nothing, even with a
+ * power cut. It writes a chunk only if
  *
- *  - its SHA-256 is that of the record;
- *  - the file has the size, inode, mtime and ctime of the record, so that nobody has changed it
- *    since; afterwards, the ctime that our own write gave it;
- *  - nobody else has the file open: the kernel gives us a lease (fcntl(2)) and makes whoever
- *    opens the file wait until the chunk is written;
+ *  - its SHA-256 is the recorded one;
+ *  - the file has the recorded size, inode, mtime and ctime, so that it has not changed since;
+ *    later, the ctime that our own write gave it;
+ *  - no other process has the file open: the kernel gives us a lease (fcntl(2)) and makes a
+ *    process that opens the file wait until the chunk is written;
  *  - the chunk is not in memory already.
  *
- * The mtime is set back. Only whole blocks are written, since the kernel reads one of which a
- * part is written: what is left is at the end of the file, and the caller's.
+ * It restores the mtime. It writes only whole blocks, since the kernel would read a block that
+ * is written partly. The caller reads the rest at the end of the file.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_SWARM_FILE_H
@@ -37,21 +37,22 @@ struct swarm_files {
 void swarm_files_begin(struct swarm_files *files, const struct warm_sums *sums);
 void swarm_files_end(struct swarm_files *files);
 
-/* A descriptor of the file, for all threads: a second one would refuse us the lease. -1: it has
- * changed, is open for execution, or cannot be written here. A descriptor that the caller has
- * opened itself may be closed so, too. */
+/* Returns a descriptor of the file, for all threads: a second open would refuse us the lease.
+ * -1: the file has changed, is open for execution, or cannot be written here. The caller may
+ * also close a descriptor with swarm_file_close() that it has opened itself. */
 int  swarm_file_open(struct swarm_files *files, uint32_t file);
 void swarm_file_close(struct swarm_files *files, uint32_t file, int fd);
 
-/* How much of a chunk can be written in whole blocks: the rest is to be read. */
+/* Returns the bytes of a chunk that can be written in whole blocks: the
+ * caller must read the rest. */
 size_t swarm_file_whole(const struct warm_file *file, uint32_t index);
 
-/* Put a chunk of the sums into memory; its hash was compared. Only one thread may do this.
- * False: read it from this disk. */
+/* Puts a chunk of the sums into memory; the caller has compared its hash. Only one thread may
+ * do this. False: read it from this disk. */
 bool swarm_file_put(struct swarm_files *files, const struct warm_chunk *chunk,
                     const void *bytes);
 
-/* All that was put is on the disk. -1 with err. */
+/* Waits until all written chunks are on the disk. -1 with err. */
 int swarm_files_sync(struct swarm_files *files, struct error *err);
 
 #endif

@@ -14,8 +14,8 @@
 #include "copy/bcast_serve.h"
 #include "xalloc.h"
 
-#define ASKED_MAX 64 /* chunks, of one node, that have not come */
-#define AGAIN_S 0.2  /* until the next call of one that does not answer */
+#define ASKED_MAX 64 /* chunks requested from one node that have not arrived */
+#define AGAIN_S 0.2  /* until the next connection attempt */
 
 struct swarm_peer {
     struct swarm_peers *peers;
@@ -25,7 +25,7 @@ struct swarm_peer {
     struct bcast_fetch *fetch;
     size_t             *want; /* numbers of chunks, in order */
     size_t              wanted, asked, settled;
-    bool                is_linked, is_over, is_cut; /* cut: the connection is gone */
+    bool                is_linked, is_over, is_cut; /* is_cut: the connection is lost */
     int64_t             begun_ns, progress_ns, called_ns;
     struct error        why;
 };
@@ -113,9 +113,9 @@ bool swarm_peers_want(struct swarm_peers *peers, int node, size_t chunk)
     return true;
 }
 
-/* --- asking ----------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------- */
 
-/* All of them are called, also those that have nothing for us: they wait for it. */
+/* Connects to all peers, also to those that have nothing for us: they wait for that. */
 void swarm_peers_begin(struct swarm_peers *peers)
 {
     size_t i;
@@ -158,7 +158,7 @@ static void ask(struct swarm_peer *peer)
         bcast_fetch_ask(peer->fetch, ids, count);
 }
 
-/* In the order in which they were asked for. */
+/* Chunks arrive in the order in which they were requested. */
 static void chunk_cb(struct chunk chunk, const void *bytes, size_t size, void *arg)
 {
     struct swarm_peer        *peer = arg;
@@ -223,7 +223,7 @@ static void tick(struct swarm_peer *peer, int64_t now_ns)
     }
 }
 
-/* Its connection is closed by the next tick. */
+/* The next tick closes the peer's connection. */
 static void give_up(struct swarm_peer *peer, const char *why)
 {
     struct swarm_peers *peers = peer->peers;

@@ -1,4 +1,4 @@
-/* swarm_peers.h - the other nodes of a swarm, as those that are asked for chunks
+/* swarm_peers.h - requests chunks from the other nodes of a swarm
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_SWARM_PEERS_H
@@ -15,15 +15,15 @@
 #include "copy/seal.h"
 #include "err.h"
 
-#define SWARM_CONNECT_S 20.0 /* the others may begin later than we */
+#define SWARM_CONNECT_S 20.0 /* to connect: the others may begin later */
 #define SWARM_STALL_S 30.0   /* without a chunk: a disk may take seconds for one */
 
 struct swarm_peers_ops {
-    /* The number that a chunk of the sums has; -1: none. */
+    /* Returns the number of a chunk in the sums; -1: none. */
     int64_t (*number)(struct chunk chunk, void *arg);
     struct chunk (*chunk)(size_t number, void *arg);
     void (*got)(size_t number, const void *bytes, size_t size, void *arg);
-    void (*missing)(size_t number, void *arg); /* it will not come */
+    void (*missing)(size_t number, void *arg); /* it will not arrive */
 };
 
 struct swarm_peer;
@@ -35,19 +35,19 @@ struct swarm_peers {
     struct swarm_peer            *peer;
     size_t                        count;
     int                           lost;
-    char                          why[128]; /* of one that was lost */
+    char                          why[128]; /* why one of the lost peers was lost */
 };
 
-/* "peers" of the request (swarm.h): whom to ask. -1 with err. */
+/* Reads "peers" of the request (swarm.h). -1 with err. */
 int  swarm_peers_read(struct swarm_peers *peers, const json_t *list, const unsigned char *run,
                       struct error *err);
 void swarm_peers_clear(struct swarm_peers *peers);
 
-/* The node of that number has this chunk; false: there is no such node. */
+/* The node of that number has this chunk: asks it later. False: there is no such node. */
 bool swarm_peers_want(struct swarm_peers *peers, int node, size_t chunk);
-/* Connect. The ops are not called before this returns. */
+/* Connects. Does not call the ops before it returns. */
 void swarm_peers_begin(struct swarm_peers *peers);
-/* To be called now and then. True: nothing more will come. */
+/* Call it regularly. True: nothing more will arrive. */
 bool swarm_peers_tick(struct swarm_peers *peers);
 
 #endif

@@ -1,8 +1,8 @@
 /* warm_list.c - see warm_list.h
  *
- * The kernel tells which pages of a file are in memory (mincore), but not in which order they
- * came. Libraries, then files from their beginning to their end, is what a run does, and what disks
- * read fastest.
+ * The kernel reports which pages of a file are in memory (mincore), but not in which order
+ * they were read. Libraries first, then files from their beginning to their end, is the order
+ * of a run, and the one that disks read fastest.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -25,8 +25,8 @@
 #include "xalloc.h"
 
 #define HEAD     "# muster warm 1\n"
-#define GAP      (1 << 20)           /* smaller gaps are read along */
-#define WINDOW   (INT64_C(1) << 30)  /* of a file that is looked at at once */
+#define GAP      (1 << 20)           /* smaller gaps are read, too */
+#define WINDOW   (INT64_C(1) << 30)  /* bytes of a file to map at a time */
 
 static int  parse_line(const char *line, size_t length, struct warm_list *list,
                        struct error *err);
@@ -198,7 +198,7 @@ static void look_at_window(struct warm_list *list, const char *path, int fd, int
     free(resident);
 }
 
-/* The range before, made longer, if it is near. */
+/* Adds a range, or extends the previous range if it is near. */
 static void add_resident(struct warm_list *list, const char *path, int64_t offset,
                          int64_t length)
 {

@@ -1,4 +1,4 @@
-/* warm_list.h - which parts of which files a good run has read
+/* warm_list.h - the parts of files that a good run has read
  *
  *     # muster warm 1
  *     OFFSET LENGTH PATH
@@ -27,16 +27,16 @@ struct warm_list {
     int64_t            bytes;
 };
 
-/* -1 with "line N: why"; list is empty then. */
+/* -1 with "line N: why"; then list is empty. */
 int   warm_list_parse(const char *text, struct warm_list *list, struct error *err);
-/* Copies path. Ignored if the list is full, or if path has a line break. */
+/* Copies path. Does nothing if the list is full, or if path has a line break. */
 void  warm_list_add(struct warm_list *list, int64_t offset, int64_t length, const char *path);
-/* Libraries first: they are what an import waits for. Then by path and offset. */
+/* Sorts libraries first, since imports wait for them. Then by path and offset. */
 void  warm_list_sort(struct warm_list *list);
 char *warm_list_text(const struct warm_list *list); /* caller frees */
 void  warm_list_clear(struct warm_list *list);
 
-/* Add the ranges of all files below path (or of the file path) that are in memory. */
+/* Adds the ranges of all files below path (or of the file path) that are in memory. */
 void  warm_list_look(struct warm_list *list, const char *path);
 
 #endif

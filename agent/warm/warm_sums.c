@@ -25,7 +25,7 @@
 #include "xalloc.h"
 
 #define HEAD "# muster sums 1 "
-#define BLOCK 512 /* of st_blocks */
+#define BLOCK 512 /* unit of st_blocks */
 #define SETTLED_S                                                                              \
     2 /* a file that changed later may change again in the same tick of its ctime */
 #define XFS_MAGIC 0x58465342
@@ -247,8 +247,8 @@ static int compare_index(const void *one, const void *other)
 
 /* --- files ------------------------------------------------------------------ */
 
-/* The lease is refused while anybody has the file open for writing, or has mapped it so: stores
- * into a mapped page that is dirty already would not change the ctime. */
+/* The kernel refuses the lease while any process has the file open for writing, or has mapped
+ * it so: stores into a mapped page that is already dirty would not change the ctime. */
 void warm_sums_make(struct warm_sums *sums, const struct warm_list *list,
                     void (*told)(int64_t bytes, void *arg), void   *arg)
 {
@@ -258,7 +258,7 @@ void warm_sums_make(struct warm_sums *sums, const struct warm_list *list,
     int            fd;
 
     *sums = (struct warm_sums){ 0 };
-    signal(SIGIO, SIG_IGN); /* what the kernel sends if somebody wants to write */
+    signal(SIGIO, SIG_IGN); /* the kernel sends it if a process wants to write */
     for (from = 0; from < list->count; from = to) {
         for (to = from;
              to < list->count && strcmp(list->range[from].path, list->range[to].path) == 0;
@@ -275,7 +275,7 @@ void warm_sums_make(struct warm_sums *sums, const struct warm_list *list,
     free(room);
 }
 
-/* The ranges from..to of the list are those of the file. False: it cannot be used. */
+/* Hashes the file of the ranges from..to of the list. False: the file cannot be used. */
 static bool hash_file(struct warm_sums *sums, int fd, const struct warm_list *list, size_t from,
                       size_t to, unsigned char *room)
 {
@@ -326,7 +326,7 @@ bool warm_file_is(const struct warm_file *file, const struct stat *now)
            now->st_ctim.tv_nsec == file->ctime.tv_nsec;
 }
 
-/* Fewer blocks than bytes: it has holes, or is compressed or inside its inode. */
+/* Fewer blocks than bytes: the file has holes, or is compressed or inside its inode. */
 bool warm_file_is_plain(int fd, const struct stat *now)
 {
     struct statfs where;

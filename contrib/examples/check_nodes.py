@@ -37,8 +37,8 @@ def main():
     rank, world = dist.get_rank(), dist.get_world_size()
     say(f"rank {rank} of {world} on {socket.gethostname()}, {args.backend}")
 
-    # What a collective had is kept until the end: where a thread of PyTorch 2.6's gloo is the
-    # last to let go of a tensor, destroy_process_group can hang.
+    # Keep the tensors of collectives until the end: if a thread of PyTorch 2.6's gloo is the last
+    # to release a tensor, destroy_process_group can hang.
     values = check_broadcast(rank, device)
     if world > 1:
         check_send(rank, device)
@@ -60,7 +60,7 @@ def check_broadcast(rank, device):
 
 
 def check_send(rank, device):
-    """A million floats from rank 0 to rank 1."""
+    """Send a million floats from rank 0 to rank 1."""
     sent = torch.arange(COUNT, dtype=torch.float32, device=device)
     if rank == 0:
         dist.send(sent, dst=1)

@@ -69,8 +69,8 @@ def make_batch(size, generator, device):
 
 
 def evaluate(model, loss_of, device):
-    """The loss on a batch that is the same for all ranks. Not through DDP: this
-    must show what this rank's own weights are."""
+    """Return the loss on a batch that is the same for all ranks. Does not use DDP, because
+    the loss must show this rank's own weights."""
     inputs, targets = make_batch(256, torch.Generator().manual_seed(7), device)
     with torch.no_grad():
         return loss_of(model.module(inputs), targets).reshape(1)

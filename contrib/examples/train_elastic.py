@@ -4,9 +4,10 @@
     muster --max-restarts 3 contrib/examples/train_elastic.py --checkpoint /shared/model.pt
     torchrun --max-restarts 3 contrib/examples/train_elastic.py --checkpoint /shared/model.pt
 
-It saves every so many steps, and as soon as a notice says that a node is to go: signal USR1, or
-the file that MUSTER_NOTICE_FILE names. Each start continues behind the last step saved, with any
-number of ranks that divides the batch. The checkpoint must be where all nodes find it.
+It saves every few steps (--every), and as soon as a notice says that a node will leave: signal
+USR1, or the file that MUSTER_NOTICE_FILE names. Each start continues after the last saved step,
+with any number of ranks that divides the batch. The checkpoint must be on storage that all nodes
+share.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -57,7 +58,7 @@ def main():
         loss = nn.functional.mse_loss(ddp(inputs), targets)
         loss.backward()
         optimizer.step()
-        # Ranks do not see a notice in the same step, but all must know what is saved.
+        # Ranks may see a notice in different steps, so they tell each other: rank 0 saves for all.
         told = torch.stack([loss.detach(), loss.new_tensor(float(notice.has_come()))])
         dist.all_reduce(told)
         if rank == 0:
@@ -77,7 +78,7 @@ class Notice:
         signal.signal(signal.SIGUSR1, lambda *_: setattr(self, "is_signalled", True))
 
     def has_come(self):
-        """Since it was asked last."""
+        """Has a notice come since the last call?"""
         before, was_signalled, self.is_signalled = self.text, self.is_signalled, False
         try:
             with open(os.environ.get("MUSTER_NOTICE_FILE", ""), encoding="utf-8") as file:
@@ -91,13 +92,13 @@ class Notice:
 
 
 def make_batch(size, step, rank, world, device):
-    """This rank's share of what a step learns from, which depends on its number alone."""
+    """Return this rank's share of a step's samples, which depend only on the step's number."""
     inputs = torch.randn(size, 16, generator=torch.Generator().manual_seed(step))[rank::world]
     return inputs.to(device), torch.sin(inputs.sum(dim=1, keepdim=True) / 4).to(device)
 
 
 def save(path, step, model, optimizer):
-    """By rename: that name always has a whole checkpoint."""
+    """Save by rename, so that path always has a whole checkpoint."""
     with open(path + ".new", "wb") as file:
         torch.save({"step": step, "model": model.state_dict(),
                     "optimizer": optimizer.state_dict()}, file)
@@ -107,7 +108,7 @@ def save(path, step, model, optimizer):
 
 
 def load(path, model, optimizer, device):
-    """The step that is saved there; 0: none is."""
+    """Return the step that is saved at path; 0: none."""
     if not os.path.exists(path):
         return 0
     state = torch.load(path, map_location=device)

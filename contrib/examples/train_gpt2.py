@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""train_gpt2.py DIRECTORY TEXT - what PyTorch makes of a GPT-2, to lay beside muster-train's curve
+"""train_gpt2.py DIRECTORY TEXT - train a GPT-2 with PyTorch, to compare with muster-train's losses
 
 DIRECTORY is a model as Hugging Face stores it and muster-train --export writes it. TEXT is cut into
-samples, and each step takes all of them, so that their order does not matter. Prints the loss of
-each step as muster-train does. Needs python3-torch alone.
+samples, and each step uses all of them, so that their order does not matter. Prints the loss of
+each step as muster-train does. Needs only python3-torch.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -44,7 +44,8 @@ def main():
 
 
 def read_samples(path, length):
-    """Bytes are tokens; neighbours share one, which one guesses and the other begins with."""
+    """Return inputs and targets. Bytes are tokens. The last target of a sample is also the first
+    input of the next."""
     with open(path, "rb") as file:
         tokens = torch.tensor(list(file.read()))
     count = (len(tokens) - 1) // length
@@ -79,7 +80,7 @@ class GPT2(nn.Module):
         self.take(read_safetensors(os.path.join(directory, "model.safetensors")))
 
     def take(self, tensors):
-        """GPT-2 keeps its matrices the other way round than nn.Linear."""
+        """Load the tensors. GPT-2 stores its matrices transposed, compared with nn.Linear."""
         linear = {name + ".weight" for name, part in self.named_modules()
                   if isinstance(part, nn.Linear)}
         tensors = {name.replace("transformer.", "", 1): x for name, x in tensors.items()}

@@ -62,7 +62,7 @@ char *account_namespace(const char *directory)
     return name != NULL ? name : xstrdup("default");
 }
 
-/* Without the end of its line. NULL: it cannot be read, or is empty. */
+/* Returns the file's first word. NULL: the file is unreadable or empty. */
 static char *word_in(const char *directory, const char *name, size_t max, struct error *err)
 {
     char  *path = xasprintf("%s/%s", directory, name), *word;

@@ -25,20 +25,20 @@
 #define LONGEST_PAUSE_S 5.0
 #define CONNECT_S     10L
 #define SAYS_BYTES    1024
-/* A connection to a server that is gone without a word: found in KEEP_IDLE_S + 9 * KEEP_S. */
+/* Keepalive detects a server that vanished silently after KEEP_IDLE_S + 9 * KEEP_S. */
 #define KEEP_IDLE_S   30L
 #define KEEP_S        5L
-#define AGREE_S       3 /* a Date has whole seconds, and comes late */
+#define AGREE_S       3 /* a Date has whole seconds, and arrives late */
 #define DATE_BYTES    64
 
 struct api {
     struct proxy   proxy;
-    char          *socket; /* NULL: by the account */
+    char          *socket; /* NULL: use the account */
     struct account account;
     CURLM         *multi;
     int            break_fd; /* -1: none */
     bool           has_delivered;
-    int64_t        ahead_s; /* the server's clock, of ours */
+    int64_t        ahead_s; /* how far the server's clock is ahead of ours */
 };
 
 /* One request or stream; the private pointer of its easy handle. */
@@ -248,7 +248,7 @@ static struct api *open_multi(void)
     return api;
 }
 
-/* The status, or 0. *pause_s: what the server asks for, in Retry-After. */
+/* Returns the status, or 0. *pause_s: the server's Retry-After, or 0. */
 static int request_once(struct api *api, const char *method, const char *path, const char *body,
                         long timeout_s, struct call *call, double *pause_s)
 {
@@ -284,7 +284,7 @@ static int request_once(struct api *api, const char *method, const char *path, c
 
 static void call_start(struct api *api, struct call *call, const char *path)
 {
-    /* The proxy accepts no other name. */
+    /* The proxy accepts no other host name. */
     const char *server = api->socket != NULL ? "http://localhost" : api->account.url;
     char       *url = xasprintf("%s%s", server, path);
 
@@ -293,7 +293,7 @@ static void call_start(struct api *api, struct call *call, const char *path)
         xalloc_die();
     curl_easy_setopt(call->easy, CURLOPT_URL, url);
     take_way(api, call->easy);
-    curl_easy_setopt(call->easy, CURLOPT_PROXY, ""); /* nor one of the environment */
+    curl_easy_setopt(call->easy, CURLOPT_PROXY, ""); /* ignore http_proxy in the environment */
     curl_easy_setopt(call->easy, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
     curl_easy_setopt(call->easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(call->easy, CURLOPT_HEADERFUNCTION, take_header);
@@ -304,7 +304,7 @@ static void call_start(struct api *api, struct call *call, const char *path)
     free(url);
 }
 
-/* By HTTP/1.1, as the proxy: a connection on which a request is not answered is not used again. */
+/* HTTP/1.1, as for the proxy: libcurl never reuses a connection with an unanswered request. */
 static void take_way(struct api *api, CURL *easy)
 {
     if (api->socket != NULL) {
@@ -321,7 +321,7 @@ static void take_way(struct api *api, CURL *easy)
     curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, KEEP_S);
 }
 
-/* Who answers is not the cluster; that does not change. */
+/* The server that answers is not the cluster's; retrying does not help. */
 static bool is_stranger(const struct call *call)
 {
     return call->is_done && (call->result == CURLE_PEER_FAILED_VERIFICATION ||
@@ -370,7 +370,7 @@ static size_t take_bytes(char *bytes, size_t one, size_t size, void *arg)
     return size;
 }
 
-/* Deliver the lines that are complete. Those of an answer that is an error wait for its end. */
+/* Delivers the complete lines. The text of an error waits in the buffer for its end. */
 static void take_lines(struct api_stream *stream)
 {
     struct buffer *body = &stream->call.body;
@@ -448,7 +448,7 @@ static bool is_broken(const struct api *api)
     return poll(&ready, 1, 0) == 1; /* never, if it is -1 */
 }
 
-/* The text that the server has for people is in its Status document. */
+/* The server's Status document has a message for the user. */
 static int refuse(const char *method, const char *path, int status, const json_t *reply,
                   struct error *err)
 {

@@ -1,7 +1,7 @@
 /* api.h - requests to the Kubernetes API, and streams from it
  *
- * By libcurl's multi interface, in one thread: while a request is waited for, streams deliver.
- * Nothing waits without a deadline.
+ * Uses libcurl's multi interface in one thread: streams deliver their lines while the caller
+ * waits for a request. Every wait has a deadline.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_API_H
@@ -16,51 +16,51 @@
 #include "err.h"
 
 #define API_REQUEST_S   30       /* one request */
-#define API_PATIENCE_S  90       /* with its repetitions, while the server is away */
+#define API_PATIENCE_S  90       /* a request and its retries, while the server is away */
 #define API_REPLY_MAX   (256 << 20)
-#define API_LINE_MAX    (4 << 20) /* of a stream; more is cut off there */
+#define API_LINE_MAX    (4 << 20) /* of a stream; a longer line is split there */
 
 struct api;
 
-/* NULL: error. context: of the kubeconfig, or NULL. */
+/* Opens the API through a kubectl proxy. NULL: error. context: of the kubeconfig, or NULL. */
 struct api *api_open(const char *context, struct error *err);
 
-/* By the service account of the Pod that we are in, which account_is_there() has found. */
+/* Opens the API with the service account of our own Pod, which account_is_there() has found. */
 struct api *api_open_account(const char *directory);
 
-/* At this socket there is an API server that asks for no login; path is borrowed. */
+/* Opens the API of a server that listens on this socket, without a login. path is borrowed. */
 struct api *api_open_socket(const char *path);
 
 void api_close(struct api *api);
 
-/* Do a request and wait for the answer. Refused connections, 429 and 5xx are repeated, as the
- * server's Retry-After says or later each time, until API_PATIENCE_S is over.
- * Returns the status of the answer, 404 and 409 included, with the document in *reply (a new
- * reference, never NULL) if reply is not NULL. -1: no answer, or one of another error; err has what
- * the server says. */
+/* Sends a request and waits for the answer. Retries refused connections, 429 and 5xx after the
+ * server's Retry-After, or with growing pauses, for API_PATIENCE_S. Returns the status of the
+ * answer, 404 and 409 included, with the document in *reply (a new reference, never NULL) if
+ * reply is not NULL. -1: no answer, or another error status; err has the server's message. */
 int api_request(struct api *api, const char *method, const char *path, const json_t *body,
                 json_t **reply, struct error *err);
 
-/* The same, tried once and for API_TRY_S: for what nobody waits for. */
+/* Like api_request(), but tries once, for API_TRY_S: for requests that nothing depends on. */
 #define API_TRY_S 10
 int api_try(struct api *api, const char *method, const char *path, const json_t *body,
             struct error *err);
 
-/* A GET of plain text, tried once and for API_TEXT_S: the status, 0 if there was no answer. *text
- * has its *size bytes; caller frees. */
+/* Sends a GET for plain text once and waits API_TEXT_S. Returns the status, or 0 if there was
+ * no answer. *text has *size bytes and a NUL; caller frees. */
 #define API_TEXT_S 10
 int api_text(struct api *api, const char *path, char **text, size_t *size);
 
-/* The time by the server's clock as its last answer had it, in seconds since 1970: objects have
- * times of that clock. Ours, if the two agree. */
+/* Returns the time by the server's clock, in seconds since 1970; the times in objects are of
+ * that clock. It follows from the Date of the server's last answer. If the two clocks agree, it
+ * is our own time. */
 int64_t api_now(const struct api *api);
 
-/* Of a list: where the next page begins, for the parameter continue; "" after the last one. */
+/* Returns the parameter continue for the next page of a list; "" after the last page. */
 const char *api_list_continue(const json_t *list);
 
-/* A GET whose answer comes line by line. line() gets each without its newline; end() is the last
- * call: status is 0 if there was no answer; says: the first bytes of an error. Neither may close
- * the stream or the api. */
+/* A GET whose answer arrives line by line. line() gets each line without its newline; end() is
+ * the last call. status: 0 if there was no answer; says: the first bytes of an error. Neither
+ * callback may close the stream or the api. */
 struct api_stream;
 struct api_stream_ops {
     void (*line)(void *arg, const char *line, size_t size);
@@ -70,12 +70,12 @@ struct api_stream *api_stream_open(struct api *api, const char *path,
                                    const struct api_stream_ops *ops, void *arg);
 void               api_stream_close(struct api_stream *stream); /* NULL is fine */
 
-/* While fd is readable, requests end at once with -1: Ctrl-C does not wait for a server that is
- * away. */
+/* While fd is readable, requests return -1 at once, so that Ctrl-C does not wait for a server
+ * that does not answer. */
 void api_break_on(struct api *api, int fd);
 
-/* Let streams deliver. Returns after timeout_s, after something was delivered, or when fd (or -1)
- * is readable. */
+/* Lets streams deliver. Returns after timeout_s, after a delivery, or when fd is readable. fd
+ * -1: none. */
 void api_wait(struct api *api, double timeout_s, int fd);
 
 #endif

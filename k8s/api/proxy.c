@@ -21,7 +21,7 @@
 #include "strlist.h"
 #include "xalloc.h"
 
-#define SAYS_MAX    4096 /* bytes of what kubectl says that are kept */
+#define SAYS_MAX    4096 /* how many bytes of kubectl's output we keep */
 #define NO_PROGRAM  127
 #define KUBECONFIG_S 20
 
@@ -32,7 +32,7 @@ static int   end(pid_t pid);
 static void  remove_at_signals(const struct proxy *proxy);
 static void  remove_files(int signal_number);
 
-/* What remove_files() removes: of the one proxy that a process has. */
+/* The files that remove_files() removes. A process has only one proxy. */
 static char removed_socket[128], removed_directory[128];
 
 int proxy_start(struct proxy *proxy, const char *context, struct error *err)
@@ -135,7 +135,7 @@ char *proxy_namespace(const char *context, struct error *err)
     return xstrdup(says[0] != '\0' ? says : "default");
 }
 
-/* Its standard output and error come through *out. */
+/* Starts kubectl; *out reads its standard output and error. */
 static pid_t start(const struct strlist *argv, int *out)
 {
     int   ends[2];
@@ -146,7 +146,7 @@ static pid_t start(const struct strlist *argv, int *out)
     pid = fork();
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        setpgid(0, 0); /* Ctrl-C is for us: we still need it to delete the job */
+        setpgid(0, 0); /* Ctrl-C must not reach kubectl: we still need it to delete the job */
         signal(SIGPIPE, SIG_DFL);
         if (getppid() != parent || dup2(ends[1], STDOUT_FILENO) < 0 ||
             dup2(ends[1], STDERR_FILENO) < 0)
@@ -161,8 +161,8 @@ static pid_t start(const struct strlist *argv, int *out)
     return pid;
 }
 
-/* 0 when it has said wanted, or wanted is NULL and it has ended; -1: it ended, or did not in
- * time. */
+/* Returns 0 when wanted is in the output, or at its end if wanted is NULL; else -1, at the end
+ * of the output or after the time limit. */
 static int read_until(int fd, const char *wanted, double seconds, char says[SAYS_MAX])
 {
     int64_t       until = clock_now_ns() + (int64_t)(seconds * NS_PER_S), left;
@@ -203,14 +203,13 @@ static int end(pid_t pid)
 {
     int status = 0;
 
-    kill(pid, SIGKILL); /* it has nothing to do before its end, and may be stopped */
+    kill(pid, SIGKILL); /* kubectl has nothing to clean up, and may be stopped (SIGSTOP) */
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     return status;
 }
 
-/* Where a signal that is not blocked ends this program, kubectl ends with it, but its socket would
- * stay. */
+/* If an unblocked signal kills this program, kubectl dies too, but its socket would remain. */
 static void remove_at_signals(const struct proxy *proxy)
 {
     static const int       numbers[] = { SIGINT, SIGTERM, SIGHUP };
@@ -218,7 +217,7 @@ static void remove_at_signals(const struct proxy *proxy)
     struct sigaction       old;
     size_t                 i;
 
-    if (strlen(proxy->socket) >= sizeof removed_socket) /* longer than an address can be */
+    if (strlen(proxy->socket) >= sizeof removed_socket) /* no socket address is this long */
         return;
     snprintf(removed_socket, sizeof removed_socket, "%s", proxy->socket);
     snprintf(removed_directory, sizeof removed_directory, "%s", proxy->directory);
@@ -231,5 +230,5 @@ static void remove_files(int signal_number)
 {
     unlink(removed_socket);
     rmdir(removed_directory);
-    raise(signal_number); /* its default action, when this handler returns */
+    raise(signal_number); /* takes its default action when this handler returns */
 }

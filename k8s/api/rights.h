@@ -1,4 +1,4 @@
-/* rights.h - what the API server lets us do, by its own answer
+/* rights.h - asks the API server what it lets us do
  *
  * https://kubernetes.io/docs/reference/access-authn-authz/authorization/: SelfSubjectAccessReview.
  * SPDX-License-Identifier: Apache-2.0
@@ -11,8 +11,8 @@
 #include "api/api.h"
 #include "err.h"
 
-/* attributes: {"verb":"get", "resource":"nodes" ...}, which is taken. 1: we may; 0: we may not; -1
- * with err: no answer, or the cluster cannot tell. */
+/* Takes attributes: {"verb":"get", "resource":"nodes" ...}. Returns 1: we may; 0: we may not;
+ * -1 with err: no answer, or the cluster cannot tell. */
 int rights_ask(struct api *api, json_t *attributes, struct error *err);
 
 #endif

@@ -13,7 +13,7 @@
 #include "xalloc.h"
 
 #define WATCH_S       290
-#define PAUSE_S       0.5 /* before the next connection, if the last one brought nothing */
+#define PAUSE_S       0.5 /* before reconnecting, if the last connection delivered nothing */
 #define PAGE          500
 
 struct watch {
@@ -22,7 +22,7 @@ struct watch {
     const struct watch_ops *ops;
     void                   *arg;
     struct api_stream      *stream;
-    char                   *version; /* resourceVersion to go on from; NULL: list */
+    char                   *version; /* resourceVersion to resume at; NULL: list first */
     bool                    has_ended, has_brought;
     int64_t                 not_before_ns;
 };
@@ -87,7 +87,7 @@ int watch_take_line(struct watch *watch, const char *line, size_t size)
     const char *type = json_string_value(json_object_get(event, "type"));
     bool        is_error = type == NULL || object == NULL || strcmp(type, "ERROR") == 0;
 
-    if (is_error) { /* 410, or half a line: what was missed only a list can tell */
+    if (is_error) { /* 410, or a truncated line: only a list can show the missed changes */
         free(watch->version);
         watch->version = NULL;
     } else {
@@ -134,7 +134,7 @@ static int list(struct watch *watch, struct error *err)
     return 0;
 }
 
-/* The items of a PodList do not say that they are Pods, as the lines of a watch do. */
+/* Unlike the objects of a watch, the items of a PodList have no kind. */
 static void set_kind(json_t *object, const json_t *list)
 {
     const char *kind = json_string_value(json_object_get(list, "kind"));

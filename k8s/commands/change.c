@@ -1,4 +1,4 @@
-/* change.c - muster k8s pause, resume and scale: what a job asks for is changed, and carried out
+/* change.c - muster k8s pause, resume and scale: change what a job asks for, and execute it
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -17,13 +17,13 @@
 #include "job/yaml.h"
 #include "log.h"
 
-#define TRIES_MAX 20 /* somebody else may write into the anchor at the same moment */
+#define TRIES_MAX 20 /* others may write into the anchor at the same time */
 
-/* What the job is to be; -1: as it is. */
+/* The job's new state; -1: no change. */
 struct change {
     int     is_paused;
     int64_t workers;
-    const struct scaler *scaler; /* NULL: none; else workers are by that */
+    const struct scaler *scaler; /* NULL: none; else it decides workers */
 };
 
 static bool has_what_to_scale(const struct query *query, struct error *err);
@@ -91,7 +91,7 @@ static bool has_what_to_scale(const struct query *query, struct error *err)
     return false;
 }
 
-/* A document of ET's. The query is then for its job. */
+/* Reads a document of ET's, and sets the query to its job. */
 static int read_scaler(struct query *query, struct scaler *scaler, struct error *err)
 {
     struct error why;
@@ -149,7 +149,7 @@ static int change_job(const struct query *query, const struct change *asked, con
     return status;
 }
 
-/* Until it is in the anchor. */
+/* Tries until the change is in the anchor. */
 static int write_change(const struct query *query, const struct change *change, struct job *job,
                         struct observed *observed, struct error *err)
 {
@@ -158,7 +158,7 @@ static int write_change(const struct query *query, const struct change *change, 
     for (tries = 0; tries < TRIES_MAX && apply(change, job); tries++) {
         if (job_check(job, err) < 0 || execute_change(&query->place, job, observed, err) < 0)
             return -1;
-        observed->is_job_new = true; /* what is there now, whoever has written it */
+        observed->is_job_new = true; /* reread it, also if another client wrote it */
         if (!observed->object[OBJECT_ANCHOR].exists)
             return err_set(err, "the job %s was deleted", job->name);
         if (place_refresh(job, observed, err) < 0)
@@ -167,7 +167,7 @@ static int write_change(const struct query *query, const struct change *change, 
     return tries < TRIES_MAX ? 0 : err_set(err, "the job %s is being changed by others", job->name);
 }
 
-/* Is that a change? */
+/* Applies the change to *job. Returns whether that changes anything. */
 static bool apply(const struct change *change, struct job *job)
 {
     bool is_paused = change->is_paused >= 0 ? change->is_paused == 1 : job->is_paused;

@@ -1,4 +1,4 @@
-/* check.c - muster k8s check: may I do here what the other subcommands need?
+/* check.c - muster k8s check: does the user have the rights that the subcommands need?
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -21,7 +21,7 @@ static int ask_row(const struct query *query, size_t number, struct strlist *mis
 static int ask(const struct query *query, size_t number, const char *verb, size_t length,
                struct error *err);
 
-/* Without those of submit there are no jobs. */
+/* Without the rights that submit needs there are no jobs. */
 static const struct {
     const char *what, *group, *resource, *below, *verbs;
     bool        is_needed;
@@ -65,7 +65,7 @@ int command_check(const struct subcommand *self, char *const *argv)
     return missing != 0 ? EXIT_UNREACHABLE : 0;
 }
 
-/* How many rows lack something that submit needs; -1: the cluster does not say. */
+/* Returns how many rows lack a right that submit needs; -1: the cluster does not tell. */
 static int ask_all(const struct query *query, struct error *err)
 {
     struct strlist missing = { 0 };

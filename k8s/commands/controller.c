@@ -1,7 +1,8 @@
-/* controller.c - muster k8s controller: what submit --wait does for one job, for all of them
+/* controller.c - muster k8s controller: does for all jobs what submit --wait does for one
  *
- * It keeps no state of its own: what it has to know of a job is in the cluster, so it can be killed
- * at any moment, and there may be two of it: a Lease says which of them acts.
+ * The controller keeps no state of its own: all that it must know about a job is in the
+ * cluster. So it can be killed at any moment, and several may run; a Lease decides which of
+ * them acts.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -30,18 +31,18 @@
 
 #define ROUND_S       1.0
 #define LOOK_S        5  /* a plan also depends on the time */
-#define ASK_S         60 /* whether there are custom resources by now */
-#define FIRST_PAUSE_S 1  /* after a failure with a job, then twice that ... */
+#define ASK_S         60 /* between checks for the kind of the custom resource */
+#define FIRST_PAUSE_S 1  /* after a job's first failure; doubles with each further one */
 #define LAST_PAUSE_S  60
-#define LEASE_ONE     "muster-controller" /* of a namespace */
+#define LEASE_ONE     "muster-controller" /* for one namespace */
 #define LEASE_ALL     "muster-controller-all"
-#define PLANS_MAX     16 /* of one job, before the others have their turn */
+#define PLANS_MAX     16 /* for one job, before the others have their turn */
 
 struct controller {
     const struct query *query;
     struct watch       *anchors, *pods;
     struct watch       *resources; /* NULL: the cluster has no such kind */
-    int64_t             ask_ns;    /* when to ask whether it has */
+    int64_t             ask_ns;    /* when to check for that kind */
     struct held_jobs    jobs;
     struct lease        lease;
     int                 signals;
@@ -119,7 +120,7 @@ static bool is_asked_to_end(const struct controller *controller)
     return poll(&asked, 1, 0) == 1;
 }
 
-/* contrib/kubernetes/nodes.yaml gives that right, if an administrator wants it. */
+/* May we read nodes? An administrator can grant that with contrib/kubernetes/nodes.yaml. */
 static bool may_see_nodes(struct api *api)
 {
     struct error harmless;
@@ -165,7 +166,7 @@ static int round_once(struct controller *controller, struct error *err)
     return 0;
 }
 
-/* The kind of the custom resource may come and go while we run, and we may have no right to it. */
+/* The custom resource's kind may appear and vanish while we run, or be forbidden to us. */
 static int step_resources(struct controller *controller, struct error *err)
 {
     struct api  *api = controller->query->place.api;
@@ -196,7 +197,7 @@ static void look_at(struct held_jobs *jobs, struct held *held)
     struct error err;
     int          pause_s = LOOK_S, i;
 
-    /* Before that, since an event may come meanwhile. */
+    /* Before take_care(), because an event that arrives in it may set this to 0. */
     held->next_ns = clock_now_ns() + LOOK_S * NS_PER_S;
     if (take_care(jobs, held, &err) == 0) {
         held->failures = 0;
@@ -227,7 +228,7 @@ static int take_care(struct held_jobs *jobs, struct held *held, struct error *er
     return resource_tell(held, err);
 }
 
-/* Plan after plan, until there is nothing to do. */
+/* Makes and executes plans until nothing is left to do. */
 static int act(struct held *held, struct error *err)
 {
     struct plan plan;
@@ -241,12 +242,12 @@ static int act(struct held *held, struct error *err)
         if (execute_plan(&held->place, &held->job, &held->observed, &plan, err) < 0)
             return -1;
         say(held, &plan);
-        /* Before it is done, or a controller that is killed would not. */
+        /* Before execute(): a controller that is killed after that would never announce it. */
         if (!tell(held, &plan)) {
             plan_clear(&plan);
             continue;
         }
-        /* A job whose time is over: its resource goes, too, and has to say first how it ended. */
+        /* The job's time is over: its resource goes, too, but first gets the final status. */
         if (plan.count > 0 && plan.action[0].kind == ACTION_DELETE &&
             plan.action[0].number == OBJECT_ANCHOR)
             rc = resource_tell(held, err);
@@ -258,10 +259,10 @@ static int act(struct held *held, struct error *err)
     return rc;
 }
 
-/* What is about to be kept of a job. */
+/* Prints the outcome or the failed attempt that execute() will store. */
 static void say(const struct held *held, const struct plan *plan)
 {
-    /* The last lines of Pods come before it. */
+    /* Actions for the last lines of Pods precede this one. */
     enum action_kind kind = plan->count > 0 ? plan->action[plan->count - 1].kind : ACTION_CREATE;
 
     if (kind == ACTION_RECORD)
@@ -272,11 +273,11 @@ static void say(const struct held *held, const struct plan *plan)
     fflush(stdout);
 }
 
-/* By an Event, for who looks with kubectl. A job does not fail of it. False: there is something new
- * by now, that the plan does not know. */
+/* Announces the plan with an Event, for users of kubectl. An error does not affect the job.
+ * False: a change has arrived that the plan does not consider. */
 static bool tell(struct held *held, const struct plan *plan)
 {
-    static int64_t      quiet_until_ns; /* it was refused, for one job or another */
+    static int64_t      quiet_until_ns; /* after a refused Event, of any job */
     static bool         has_warned;
     int64_t             now_ns = clock_now_ns();
     uint64_t            before = held->observed.changes;
@@ -315,7 +316,7 @@ static int send_event(const struct held *held, const struct announcement *what,
     char       *one = xasprintf("%s/%s", all, name);
     int         status = api_try(api, "POST", all, event, err);
 
-    if (status == 409) /* there was another message, or another controller */
+    if (status == 409) /* it exists, with another message or from another controller */
         status = api_try(api, "PATCH", one, change, err);
     free(all);
     free(one);

@@ -16,7 +16,7 @@
 #include "objects/board.h"
 #include "xalloc.h"
 
-#define GONE_S (JOB_GRACE_S + 60) /* a Pod may use its grace */
+#define GONE_S (JOB_GRACE_S + 60) /* a Pod may use its grace period */
 #define LOOK_S 0.5
 
 static int delete_job(const struct query *query, const char *name);
@@ -63,7 +63,7 @@ static int delete_job(const struct query *query, const char *name)
     return rc == 0 ? 0 : EXIT_UNREACHABLE;
 }
 
-/* The cluster deletes what the anchor owns, in its own time; Pods are the last. */
+/* Waits until the cluster has deleted what the anchor owns; Pods are the last. */
 static int wait_gone(const struct query *query, const struct job *job, struct observed *observed,
                      struct error *err)
 {
@@ -96,7 +96,7 @@ static int wait_gone(const struct query *query, const struct job *job, struct ob
     }
 }
 
-/* Their names are the Deployment's business. */
+/* Counts TensorBoard's Pods by their labels, because the Deployment chooses their names. */
 static int count_board_pods(const struct query *query, const struct job *job, struct error *err)
 {
     char   *all = place_path(&query->place, KIND_POD, NULL);

@@ -1,4 +1,4 @@
-/* each.h - all jobs of a namespace, or of all, one after the other
+/* each.h - a callback for each job of a namespace, or of all namespaces
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_EACH_H
@@ -7,7 +7,7 @@
 #include "commands/query.h"
 #include "life/plan.h"
 
-/* All of it borrowed. */
+/* All members are borrowed. */
 struct seen_job {
     char                  *space;
     const struct job      *job;
@@ -15,8 +15,8 @@ struct seen_job {
     const struct plan     *plan;
 };
 
-/* Call it for each job. Returns how many there are, or -1: the cluster cannot be asked. An anchor
- * that is none is left out with a warning. */
+/* Calls take() for each job. Returns how many anchors there are, or -1: no answer from the
+ * cluster. Warns about an anchor without a valid job, and leaves it out. */
 int each_job(const struct query *query,
              void (*take)(void *arg, const struct query *query, const struct seen_job *seen),
              void *arg, struct error *err);

@@ -1,4 +1,4 @@
-/* events.c - muster k8s events: what the cluster tells about the objects of a job
+/* events.c - muster k8s events: the cluster's Events about the objects of a job
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -53,7 +53,7 @@ int command_events(const struct subcommand *self, char *const *argv)
     return status;
 }
 
-/* Page after page, of which only what is about the job is kept. */
+/* Reads all pages, and keeps only Events about the job. */
 static int read_events(struct event_list *events, const struct query *query,
                        const struct job *job, int64_t since_s, struct error *err)
 {

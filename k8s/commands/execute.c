@@ -20,7 +20,7 @@
 #include "xalloc.h"
 
 #define PENDING_GRACE_S 5 /* of a Pod that has not run, so has nothing to save */
-/* Of a failed Pod's log; lines_with() takes the end of that. */
+/* How much of a failed Pod's log to read; lines_with() takes the end of that. */
 #define TAIL_LINES 40
 #define TAIL_BYTES (256 << 10)
 
@@ -92,8 +92,9 @@ int execute_begin(const struct place *place, const struct job *job, struct obser
     return status < 0 ? -1 : status < 300;
 }
 
-/* No watch tells of Secrets, and one that tells of the anchor can be ahead of that of Pods: if
- * another muster is at work, what is missing may be there by now. */
+/* Must all objects be observed before this plan is executed? No watch covers Secrets, and the
+ * watch of the anchor can be ahead of that of Pods. If another muster is at work, a missing
+ * object may exist by now. */
 static bool needs_all(const struct plan *plan, const struct observed *observed)
 {
     return plan->action[0].kind == ACTION_CREATE ||
@@ -152,7 +153,7 @@ int execute(const struct place *place, const struct job *job, struct observed *o
     return rc < 0 ? -1 : 0;
 }
 
-/* As if killed after that many actions. */
+/* For tests: kills this process after that many actions. */
 static void die_if_asked(void)
 {
     static long done;
@@ -167,8 +168,8 @@ int execute_observe(const struct place *place, const struct job *job, struct obs
 {
     size_t i;
 
-    /* Another muster may be at work. It writes into the anchor that there is a launcher after it
-     * has made one, so Pods come after the anchor; and it makes Pods when there are Secrets. */
+    /* Another muster may be at work. It records a launcher in the anchor after creating it, so
+     * read the anchor before Pods; and it creates Pods after Secrets, so read Secrets last. */
     if (observe(place, job, observed, OBJECT_ANCHOR, err) < 0 ||
         place_observe_pods(place, job, observed, err) < 0)
         return -1;
@@ -181,8 +182,8 @@ int execute_observe(const struct place *place, const struct job *job, struct obs
     return observe_keys_again(place, job, observed, err);
 }
 
-/* A watch tells of Pods, and none of Secrets: some Pods may be there only since these were asked
- * for, and then their Secrets are, too. */
+/* The watch may have delivered Pods that were created after we read the Secrets. Then the
+ * Secrets exist now, but no watch delivers them. */
 static int observe_keys_again(const struct place *place, const struct job *job,
                               struct observed *observed, struct error *err)
 {
@@ -203,7 +204,7 @@ static int observe_keys_again(const struct place *place, const struct job *job,
 int execute_delete(const struct place *place, const struct job *job,
                    const struct observed *observed, struct error *err)
 {
-    bool    has_resource = observed->resource[0] != '\0'; /* which would make the job again */
+    bool    has_resource = observed->resource[0] != '\0'; /* it would create the job again */
     char   *path = place_path(place, has_resource ? KIND_RESOURCE : KIND_CONFIG_MAP, job->name);
     json_t *options = json_pack("{sss{ss}}", "propagationPolicy", "Background", "preconditions",
                                 "uid", has_resource ? observed->resource : observed->uid);
@@ -222,7 +223,7 @@ int execute_change(const struct place *place, const struct job *job, struct obse
     return patch_anchor(place, job, observed, "job", job_document(job), err) < 0 ? -1 : 0;
 }
 
-/* 1: somebody else creates this job just now, so the rest of the plan may not fit any more. */
+/* 1: another muster is creating this job, so the rest of the plan may be outdated. */
 static int create(const struct place *place, const struct job *job, struct observed *observed,
                   size_t number, struct keys *keys, struct error *err)
 {
@@ -256,11 +257,11 @@ static int create(const struct place *place, const struct job *job, struct obser
         return err_set(err, "namespace %s does not exist", place->space);
     if (status != 409)
         return 0;
-    /* It is there: whose it is decides plan_make(). */
+    /* The object exists; plan_make() decides what to do if it is not ours. */
     return observe(place, job, observed, number, err) < 0 ? -1 : name.kind == KIND_SECRET;
 }
 
-/* The hostfile, and what its labels say of it, at once. */
+/* Changes the hostfile and the labels that describe it, in one request. */
 static int change_hosts(const struct place *place, const struct job *job,
                         struct observed *observed, int64_t hosts, struct error *err)
 {
@@ -282,7 +283,8 @@ static int change_hosts(const struct place *place, const struct job *job,
     return patch(place, job, observed, OBJECT_HOSTS, document, err);
 }
 
-/* And tell the launcher: its muster reads the hostfile when the run begins. */
+/* Also changes the launcher's Pod, so that it gets the hostfile before its muster reads that at
+ * the beginning of the run. */
 static int keep_nodes(const struct place *place, const struct job *job, struct observed *observed,
                       struct error *err)
 {
@@ -313,7 +315,7 @@ static int keep_nodes(const struct place *place, const struct job *job, struct o
                  json_pack("{s{s{ss}}}", "metadata", "annotations", NOTE_NODES, now), err);
 }
 
-/* One that cannot be read has none. */
+/* A node that cannot be read has no class. */
 static json_t *ask_classes(const struct place *place, const struct job *job,
                            const struct observed *observed)
 {
@@ -340,7 +342,7 @@ static json_t *ask_classes(const struct place *place, const struct job *job,
     return classes;
 }
 
-/* A change of a Pod is what makes its node look at the volumes. */
+/* Changes the launcher's Pod, because that makes its node update the volumes. */
 static int tell_launcher(const struct place *place, const struct job *job,
                          struct observed *observed, struct error *err)
 {
@@ -351,7 +353,7 @@ static int tell_launcher(const struct place *place, const struct job *job,
                  json_pack("{s{s{ss}}}", "metadata", "labels", LABEL_HOSTS, text), err);
 }
 
-/* Takes the document. What is gone, or another one by now, is observed instead. */
+/* Takes the document. If the object is gone or was replaced, observes it instead. */
 static int patch(const struct place *place, const struct job *job, struct observed *observed,
                  size_t number, json_t *document, struct error *err)
 {
@@ -376,7 +378,7 @@ static int patch(const struct place *place, const struct job *job, struct observ
                : observe(place, job, observed, number, err);
 }
 
-/* Kept as empty if the cluster does not have them: that is no reason to wait. */
+/* Stores an empty text if the cluster does not have the log; that is no reason to wait. */
 static int keep_lines(const struct place *place, const struct job *job, struct observed *observed,
                       size_t number, struct error *err)
 {
@@ -424,7 +426,7 @@ static int record(const struct place *place, const struct job *job, struct obser
     return patch_anchor(place, job, observed, "outcome", document, err);
 }
 
-/* A text that was cut may be none. */
+/* A truncated text may be invalid UTF-8. */
 static json_t *utf8_or_empty(const char *text)
 {
     json_t *string = json_string(text);
@@ -432,9 +434,9 @@ static json_t *utf8_or_empty(const char *text)
     return string != NULL ? string : json_string("");
 }
 
-/* Keep the document, which it takes, under that name. Not in the anchor of another job of our name
- * (uid), nor if it has changed meanwhile (version): what it is now is then observed instead, and 1
- * returned, since the rest of the plan may not fit any more. */
+/* Stores the document, which it takes, in the anchor under that name. If the anchor is that of
+ * another job with our name (uid), or has changed (version), observes it instead and returns 1,
+ * because the rest of the plan may be outdated. */
 static int patch_anchor(const struct place *place, const struct job *job,
                         struct observed *observed, const char *name, json_t *document,
                         struct error *err)
@@ -453,7 +455,7 @@ static int patch_anchor(const struct place *place, const struct job *job,
     json_decref(patch);
     free(text);
     free(path);
-    /* Else the watch has told of it already, or of something newer. */
+    /* Else the watch has already delivered this version, or a newer one. */
     if (status == 200 && strcmp(before, observed->version) == 0)
         observed_take(observed, job, reply, false);
     json_decref(reply);
@@ -471,7 +473,7 @@ static int delete_one(const struct place *place, const struct job *job, struct o
     json_t            *options = json_pack("{s{ss}}", "preconditions", "uid", action->uid);
     int                status;
 
-    /* It may be starting just now, and then a SIGTERM to its first process can get lost. */
+    /* The Pod may be starting, and a SIGTERM to its first process could then get lost. */
     if (name.kind == KIND_POD && observed->object[number].phase == POD_PENDING)
         json_object_set_new(options, "gracePeriodSeconds", json_integer(PENDING_GRACE_S));
     status = api_request(place->api, "DELETE", path, options, NULL, err);
@@ -479,9 +481,9 @@ static int delete_one(const struct place *place, const struct job *job, struct o
     free(path);
     if (status < 0)
         return -1;
-    if (status == 409) /* it is another one by now */
+    if (status == 409) /* another object has that name now */
         return observe(place, job, observed, number, err);
-    /* A Pod takes its time, and the watch tells, perhaps already; 404: gone. */
+    /* A Pod takes its time; the watch reports when it is gone, perhaps already. 404: gone. */
     if (name.kind == KIND_POD && status != 404)
         observed->object[number].is_ending = observed->object[number].exists;
     else

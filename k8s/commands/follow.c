@@ -26,7 +26,7 @@
 
 #define ROUND_S    1.0  /* a plan also depends on the time */
 #define LOG_LAST_S 30   /* to get the rest of a log after the end */
-#define CLEAN_S    60   /* for the Pods to go */
+#define CLEAN_S    60   /* for the Pods to end */
 
 struct follow {
     const struct place *place;
@@ -35,10 +35,10 @@ struct follow {
     struct watch       *pods, *anchor;
     struct pod_log     *log;
     int64_t             tail; /* of that log; -1: all */
-    char                log_uid[64]; /* of the launcher that has that log */
+    char                log_uid[64]; /* of the launcher whose log that is */
     bool                is_log_done;
     int                 signals;
-    int64_t             held_ns;  /* since when the launcher's log delays its deletion; 0: not */
+    int64_t             held_ns;  /* since when the log delays its deletion; 0: it does not */
     int64_t             ended_ns; /* 0: not yet */
     char                said[800];
 };
@@ -157,7 +157,7 @@ int follow_watch(const struct place *place, struct job *job, struct observed *ob
     return rc < 0 ? EXIT_UNREACHABLE : 0;
 }
 
-/* If it is one. */
+/* Prints the job's state if it has changed. */
 static void print_change(struct follow *follow, const struct plan *plan)
 {
     char      text[sizeof follow->said], clock[16];
@@ -175,7 +175,7 @@ static void print_change(struct follow *follow, const struct plan *plan)
     fflush(stdout);
 }
 
-/* *plan is made in any case. */
+/* *plan is valid even after an error. */
 static int settle_once(const struct place *place, struct job *job, struct observed *observed,
                        struct plan *plan, struct error *err)
 {
@@ -185,7 +185,7 @@ static int settle_once(const struct place *place, struct job *job, struct observ
         return err_set(err, "%s", plan->why);
     if (execute(place, job, observed, plan, err) < 0)
         return -1;
-    /* Unless it could not be kept: then somebody else has changed the job. */
+    /* Not if the outcome could not be stored: then another muster has changed the job. */
     if (plan->outcome != OUTCOME_NONE && (plan->count == 0 || observed->outcome != OUTCOME_NONE))
         return err_set(err, "%s", plan->why);
     if (plan->count > 0 || !plan->is_unsettled)
@@ -210,7 +210,7 @@ static void open_watches(struct follow *follow)
     free(of_name);
 }
 
-/* One round. *is_over: the result is the exit status. */
+/* Does one round. If *is_over, returns the exit status. */
 static int step(struct follow *follow, bool *is_over, struct error *err)
 {
     struct plan plan = { 0 };
@@ -232,7 +232,7 @@ static int step(struct follow *follow, bool *is_over, struct error *err)
     return status;
 }
 
-/* The log of each launcher, one after the other. */
+/* Prints the log of each launcher, one after the other. */
 static void step_log(struct follow *follow)
 {
     size_t                        number = object_launcher(follow->job);
@@ -251,7 +251,7 @@ static void step_log(struct follow *follow)
         memcpy(follow->log_uid, launcher->uid, sizeof follow->log_uid);
         follow->is_log_done = false;
     }
-    if (follow->log == NULL) /* if the job has ended, there will be none */
+    if (follow->log == NULL) /* if the job has ended, there will be no log */
         follow->is_log_done = !has_log && follow->ended_ns != 0;
     else if (!follow->is_log_done)
         follow->is_log_done =
@@ -259,7 +259,7 @@ static void step_log(struct follow *follow)
                                           strcmp(follow->log_uid, launcher->uid) != 0);
 }
 
-/* A launcher that has ended is not deleted before its log is here. */
+/* Must the plan wait? A launcher that has ended is not deleted before its log is printed. */
 static bool does_log_delay(struct follow *follow, const struct plan *plan)
 {
     size_t                        number = object_launcher(follow->job), i;
@@ -279,7 +279,7 @@ static bool does_log_delay(struct follow *follow, const struct plan *plan)
     return clock_now_ns() < follow->held_ns + LOG_LAST_S * NS_PER_S;
 }
 
-/* The end is kept in the anchor, what has to go is going, and all output is here. */
+/* Is the outcome stored in the anchor, cleanup done, and all output printed? */
 static bool is_final(struct follow *follow, const struct plan *plan)
 {
     size_t i, ending = 0;
@@ -288,7 +288,7 @@ static bool is_final(struct follow *follow, const struct plan *plan)
         return true;
     if (plan->outcome == OUTCOME_NONE || follow->held_ns != 0)
         return false;
-    if (plan->count > 0) /* with the anchor all goes */
+    if (plan->count > 0) /* all objects go with the anchor */
         return plan->action[0].kind == ACTION_DELETE && plan->action[0].number == OBJECT_ANCHOR;
     for (i = OBJECT_PODS; i < follow->observed->count; i++)
         ending += follow->observed->object[i].is_ending;
@@ -296,7 +296,7 @@ static bool is_final(struct follow *follow, const struct plan *plan)
            clock_now_ns() > follow->ended_ns + CLEAN_S * NS_PER_S;
 }
 
-/* What is waited for, when that changes. */
+/* Prints what the job waits for, when that changes. */
 static void say(struct follow *follow, const struct plan *plan)
 {
     if (plan->outcome != OUTCOME_NONE || plan->why[0] == '\0' || plan->is_deleted ||

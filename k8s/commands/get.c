@@ -109,7 +109,7 @@ static void print_pods(const struct query *query, const struct job *job,
     }
 }
 
-/* Of Pods that have failed, which may be gone by now. */
+/* Prints the last lines of failed Pods, which may be gone by now. */
 static void print_lines(const json_t *lines)
 {
     const json_t *one;

@@ -44,7 +44,7 @@ void held_take_anchor(struct held_jobs *jobs, json_t *anchor, bool is_gone)
         return;
     if (held != NULL && held->observed.uid[0] != '\0' && strcmp(held->observed.uid, uid) != 0) {
         if (is_gone)
-            return; /* the one before */
+            return; /* the previous job with that name */
         held->is_listed = false;
         held->is_replaced = true;
         jobs->was_listed = true;
@@ -158,7 +158,7 @@ struct held *held_find(const struct held_jobs *jobs, const char *space, const ch
     return NULL;
 }
 
-/* What a new list does not have was deleted while the watch was broken. */
+/* An object that a new list lacks was deleted while the watch was broken. */
 void held_drop_unlisted(struct held_jobs *jobs)
 {
     struct held *held;
@@ -170,7 +170,7 @@ void held_drop_unlisted(struct held_jobs *jobs)
     jobs->was_listed = false;
     for (i = jobs->count; i-- > 0;) {
         held = jobs->item[i];
-        /* It is gone, or only the anchor was ours, or the next one has it. */
+        /* The resource is gone, was never ours, or is that of the job that replaces this. */
         if (!held->is_claimed || held->is_replaced) {
             json_decref(held->resource);
             held->resource = NULL;
@@ -199,7 +199,7 @@ static bool is_same(const json_t *resource, const json_t *other)
                       json_object_get(json_object_get(other, "metadata"), "uid"));
 }
 
-/* It becomes, or still is, the resource of this job, unless the job has come from elsewhere. */
+/* Makes the resource that of this job, or its rival if the job has another origin. */
 static void claim(struct held *held, json_t *resource)
 {
     const char *uid =
@@ -228,7 +228,8 @@ static void let_go(struct held *held, const json_t *resource)
         held->is_claimed = false;
 }
 
-/* As a job of its own if somebody has submitted one of that name. */
+/* If a job with this name was submitted without the resource, looks after that job, and makes
+ * the resource its rival. */
 static void yield(struct held *held)
 {
     const struct observed_object *anchor = &held->observed.object[OBJECT_ANCHOR];
@@ -247,7 +248,7 @@ static void yield(struct held *held)
     json_decref(text);
 }
 
-/* What its resource asks for. */
+/* Reads the job that the resource asks for. */
 static void read_resource(struct held *held)
 {
     const char *uid = json_string_value(
@@ -263,7 +264,7 @@ static void read_resource(struct held *held)
         wanted = job_document(&job);
     else if (!has_anchor)
         held->wrong = xstrdup(err.text);
-    else /* it goes on as it was */
+    else /* the job stays as it was */
         log_warn("DeepSpeedJob %s: %s", held->job.name, err.text);
     if (!has_anchor && wanted != NULL)
         begin_anew(held, &job);
@@ -273,7 +274,7 @@ static void read_resource(struct held *held)
     json_decref(wanted);
 }
 
-/* Nothing is observed of it. Takes the job. */
+/* Replaces the job, of which nothing is observed yet. Takes the new one. */
 static void begin_anew(struct held *held, struct job *job)
 {
     job_clear(&held->job);

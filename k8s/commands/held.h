@@ -12,19 +12,19 @@ struct held {
     struct place    place; /* with the controller's api */
     struct job      job;
     struct observed observed;
-    json_t         *resource;    /* the custom resource that it is made from; NULL: none */
-    json_t         *rival;       /* a custom resource of its name, which has to wait; NULL: none */
-    char           *wrong;       /* the resource is no job, for this reason; NULL: it is one */
+    json_t         *resource;    /* the custom resource that it comes from; NULL: none */
+    json_t         *rival;       /* a custom resource that waits for its name; NULL: none */
+    char           *wrong;       /* why the resource is not a valid job; NULL: it is */
     bool            is_listed;   /* in the list of anchors that was read last */
-    bool            is_claimed;  /* in that of resources */
+    bool            is_claimed;  /* in the list of resources that was read last */
     bool            is_doubtful; /* its anchor is gone: the resource may be, too */
-    bool            is_unread;   /* there is something new in the resource */
+    bool            is_unread;   /* the resource has changes that are not read yet */
     bool            is_known;    /* all of its objects are observed */
-    bool            is_replaced; /* by another one of its name */
+    bool            is_replaced; /* by another job with its name */
     int64_t         next_ns;     /* when to look at it */
     int             failures;    /* in a row */
     int64_t         told_ns;
-    struct announcement told;    /* by an Event, last; its reason is NULL before */
+    struct announcement told;    /* by the last Event; reason NULL: none yet */
 };
 
 /* Start from { .api = ... }. */
@@ -33,25 +33,25 @@ struct held_jobs {
     struct held **item;
     size_t        count;
     bool          sees_nodes; /* as in struct observed */
-    bool          was_listed; /* since held_drop_unlisted() */
+    bool          was_listed; /* or an object is gone, since held_drop_unlisted() */
 };
 
-/* What a watch of anchors, of custom resources and of Pods have to tell. Borrowed documents. */
+/* Callbacks for the watches of anchors, custom resources and Pods. Documents are borrowed. */
 void held_begin_anchors(struct held_jobs *jobs);
 void held_take_anchor(struct held_jobs *jobs, json_t *anchor, bool is_gone);
 void held_begin_resources(struct held_jobs *jobs);
 void held_take_resource(struct held_jobs *jobs, json_t *resource, bool is_gone);
-/* Before its job is worked on: what has come meanwhile does not change the job under those who do.
- * If is_doubtful, its resource was looked for, and is there. */
+/* Applies pending changes of the resource. Call it before acting on the job: later changes then
+ * wait for the next call. If is_doubtful, the caller has checked that the resource exists. */
 void held_settle(struct held *held);
-void held_lose_resource(struct held_jobs *jobs, struct held *held); /* it was looked for */
+void held_lose_resource(struct held_jobs *jobs, struct held *held); /* a GET did not find it */
 void held_begin_pods(struct held_jobs *jobs);
 void held_take_pod(struct held_jobs *jobs, json_t *pod, bool is_gone);
 
-/* NULL: there is none. */
+/* NULL: no such job. */
 struct held *held_find(const struct held_jobs *jobs, const char *space, const char *name);
 
-/* Forget those that are gone; not while one is being worked on. */
+/* Forgets jobs that are gone. Do not call it while acting on a job. */
 void held_drop_unlisted(struct held_jobs *jobs);
 void held_clear(struct held_jobs *jobs);
 

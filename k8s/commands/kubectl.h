@@ -6,13 +6,13 @@
 
 #include "commands/query.h"
 
-/* kubectl's words for that job. 0 or -1. */
+/* Adds kubectl's arguments for that job to words. Returns 0 or -1. */
 typedef int kubectl_words(const struct query *query, const struct job *job,
                           struct observed *observed, struct strlist *words, struct error *err);
 
-/* Find the query's job and become kubectl, in the query's context and namespace. Ends the query,
- * since its proxy would be left behind. Returns an exit status only after an error, with a
- * message. */
+/* Finds the query's job and executes kubectl, in the query's context and namespace. Ends the
+ * query, because its proxy would be left behind. Returns only after an error: an exit status,
+ * after a message. */
 int kubectl_become(struct query *query, kubectl_words *add_words);
 
 #endif

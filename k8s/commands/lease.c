@@ -80,7 +80,7 @@ bool lease_may_take(struct lease *lease, const json_t *document, int64_t now_ns)
     int64_t       duration_s = json_integer_value(json_object_get(spec, "leaseDurationSeconds"));
     char          version[sizeof lease->version];
 
-    if (document == NULL) /* there is none */
+    if (document == NULL) /* there is no Lease yet */
         return true;
     keep(lease->holder, sizeof lease->holder, json_object_get(spec, "holderIdentity"));
     keep(version, sizeof version,
@@ -95,7 +95,7 @@ bool lease_may_take(struct lease *lease, const json_t *document, int64_t now_ns)
            now_ns - lease->changed_ns > duration_s * NS_PER_S;
 }
 
-/* *document stays NULL if there is none. */
+/* *document stays NULL if there is no Lease. */
 static int look(struct lease *lease, json_t **document, struct error *err)
 {
     char   *path = xasprintf(ROOT "/namespaces/%s/leases/%s", lease->place->space, lease->name);
@@ -110,7 +110,8 @@ static int look(struct lease *lease, json_t **document, struct error *err)
     return status < 0 ? -1 : 0;
 }
 
-/* If somebody else was faster (409), it is theirs; or it was deleted since (404): next time. */
+/* If another controller was faster (409), it holds the Lease. If the Lease was deleted (404),
+ * the next round creates it. */
 static int write_lease(struct lease *lease, json_t *old, const char *holder, struct error *err)
 {
     json_t *document = make(lease, old, holder);
@@ -150,7 +151,7 @@ static json_t *make(const struct lease *lease, const json_t *old, const char *ho
     return document;
 }
 
-/* RFC 3339 with microseconds, which this API insists on. */
+/* RFC 3339 with microseconds, which this API requires. */
 static void stamp_now(char *text)
 {
     struct timespec now;

@@ -14,7 +14,7 @@
 #include "job/job_document.h"
 #include "xalloc.h"
 
-#define GETS_MAX 10 /* of what changes all the time */
+#define GETS_MAX 10 /* tries, while the job keeps changing */
 
 static int read_job(const char *text, struct job *job, struct error *err);
 

@@ -16,36 +16,36 @@ struct place {
     struct api *api;
 };
 
-/* What --context and --namespace set. The first member of what args_read() fills. */
+/* Callbacks for --context and --namespace. *to must begin with a struct place. */
 int place_set_context(void *to, const char *value, struct error *err);
 int place_set_space(void *to, const char *value, struct error *err);
 
-/* By the service account if we are in a Pod and no context or kubeconfig is named, or through
- * kubectl. -1: error. */
+/* Connects with the service account if we are in a Pod and no context or kubeconfig is named,
+ * else through kubectl. -1: error. */
 int  place_open(struct place *place, struct error *err);
 void place_close(struct place *place);
 
-/* Path of the object in the API, or of all of its kind if name is NULL; caller frees. */
+/* Returns the API's path of an object, or of all of its kind (name NULL); caller frees. */
 char *place_path(const struct place *place, enum object_kind kind, const char *name);
 
-/* A job of the cluster, by its anchor; *observed is made, and has the anchor. Returns 1; 0 if there
- * is none; -1. */
+/* Finds a job of the cluster by its anchor, and initializes *observed with the anchor. Returns
+ * 1; 0: no such job; -1: error. */
 int place_find(const struct place *place, const char *name, struct job *job,
                struct observed *observed, struct error *err);
 
-/* The job in an anchor's document. 0 or -1. */
+/* Reads the job in an anchor's document. Returns 0 or -1. */
 int place_read_anchor(const json_t *anchor, struct job *job, struct error *err);
 
-/* If the job in the anchor has been changed, that is what *job becomes. -1: it is none any more,
- * and *job is as it was. */
+/* Updates *job if the job in the anchor has changed. -1: the anchor's job is no longer valid,
+ * and *job is unchanged. */
 int place_refresh(struct job *job, struct observed *observed, struct error *err);
 
-/* A GET whose answer is not older than what watches have told of the job meanwhile, since they
- * deliver while it is waited for: else it would be asked again. As api_request(). */
+/* Like api_request() with GET. Watches deliver while we wait for the answer; if they have
+ * delivered changes of the job, repeats the request, so that its answer is not older. */
 int place_get(const struct place *place, const struct observed *observed, const char *path,
               json_t **reply, struct error *err);
 
-/* Its Pods as they are now. 0 or -1. */
+/* Reads the job's Pods. Returns 0 or -1. */
 int place_observe_pods(const struct place *place, const struct job *job, struct observed *observed,
                        struct error *err);
 

@@ -23,9 +23,9 @@ struct pod_log {
     bool                follow;
     int64_t             tail;
     struct api_stream  *stream;
-    bool                is_over;   /* the stream */
-    bool                had_ended; /* the container, when the stream was opened */
-    char                last[STAMP_BYTES]; /* stamp of the last line; fixed width, so it compares */
+    bool                is_over;   /* the stream has ended */
+    bool                had_ended; /* the container had, when the stream was opened */
+    char                last[STAMP_BYTES]; /* stamp of the last line; fixed width for strncmp */
     char                error[ERROR_BYTES];
     int64_t             not_before_ns;
 };
@@ -70,7 +70,7 @@ bool pod_log_step(struct pod_log *log, bool has_ended)
         if (!log->follow || log->had_ended)
             return true;
     }
-    /* What comes after the end of the container is at once. */
+    /* Once the container has ended, do not pause. */
     if (clock_now_ns() < log->not_before_ns && !has_ended)
         return false;
     log->error[0] = '\0';
@@ -110,7 +110,7 @@ static void take_line(void *arg, const char *line, size_t size)
     size_t          stamp = blank != NULL ? (size_t)(blank - line) : size;
 
     if (stamp >= 20 && stamp < STAMP_BYTES && line[4] == '-' && line[10] == 'T') {
-        /* After a resumption, those of the same second come again. */
+        /* After a resumption, the lines of that second arrive again. */
         if (log->last[0] != '\0' && strncmp(line, log->last, stamp) <= 0 &&
             strlen(log->last) == stamp)
             return;

@@ -1,4 +1,4 @@
-/* prune.c - muster k8s prune: delete the jobs that have ended some time ago
+/* prune.c - muster k8s prune: delete the jobs that ended some time ago
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -41,7 +41,7 @@ static void prune(void *arg, const struct query *query, const struct seen_job *s
     int64_t                       ended_s = seen->observed->ended_s;
     struct error                  err;
 
-    if (ended_s == 0) /* nobody has kept it: submitted without --wait */
+    if (ended_s == 0) /* not recorded: submitted without --wait */
         ended_s = launcher->ended_s;
     if (seen->plan->outcome == OUTCOME_NONE || ended_s == 0 ||
         api_now(place.api) - ended_s < query->since_s)

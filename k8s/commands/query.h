@@ -7,7 +7,7 @@
 #include "commands/place.h"
 #include "commands/subcommands.h"
 
-#define QUERY_BOARD_PORT 6006 /* TensorBoard's own */
+#define QUERY_BOARD_PORT 6006 /* TensorBoard's default */
 
 struct query {
     struct place   place;
@@ -22,7 +22,7 @@ struct query {
     struct strlist names; /* of jobs; for shell also the command */
 };
 
-/* Which options a command has; --namespace and --context are in all. */
+/* Which options a command has; all commands have --namespace and --context. */
 enum {
     QUERY_OUTPUT = 1,
     QUERY_ALL = 2,
@@ -37,22 +37,22 @@ enum {
     QUERY_FILE = 1024,
 };
 
-/* Reads and connects. names: least and most number of jobs. Returns 0, or what the subcommand has
- * to return: an exit status after a message, or SUBCOMMAND_HELP. */
+/* Parses the options and connects. least, most: number of job names. Returns 0, or what the
+ * subcommand must return: an exit status after a message, or SUBCOMMAND_HELP. */
 int  query_begin(struct query *query, const struct subcommand *self, char *const *argv,
                  unsigned has, size_t least, size_t most);
 void query_end(struct query *query);
 
-/* The first of the names: its job, and what is observed of its anchor. 0, or -1: also if there is
- * no such job. End with job_clear() and observed_clear() in any case. */
+/* Finds the job with the first of the names, and observes its anchor. Returns 0, or -1: error,
+ * or no such job. Call job_clear() and observed_clear() in both cases. */
 int query_find(const struct query *query, struct job *job, struct observed *observed,
                struct error *err);
 
-/* Number of the Pod that --instance names, by default of the launcher. */
+/* Finds the number of the Pod that --instance names, by default the launcher's. */
 int query_pod(const struct query *query, const struct job *job, size_t *number,
               struct error *err);
 
-/* Path in the API of all objects of that kind, in the namespace or in all; caller frees. */
+/* Returns the API's path of all objects of a kind, in one or all namespaces; caller frees. */
 char *query_path(const struct query *query, enum object_kind kind);
 
 #endif

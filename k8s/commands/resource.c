@@ -84,8 +84,8 @@ static json_t *make_status(const struct held *held)
     return status;
 }
 
-/* Takes the status. What somebody has changed meanwhile comes by the watch, and so we come here
- * again. */
+/* Takes the status. If another client has changed the resource, the watch delivers that change,
+ * and the controller calls us again. */
 static int write_status(const struct held *held, json_t **resource, json_t *status,
                         struct error *err)
 {
@@ -105,7 +105,7 @@ static int write_status(const struct held *held, json_t **resource, json_t *stat
     before = json_incref(*resource);
     rc = api_request(held->place.api, "PATCH", path, patch, &reply, err);
     if (rc == 200 &&
-        *resource == before) { /* else the watch has told something newer meanwhile */
+        *resource == before) { /* else the watch has delivered a newer one */
         json_decref(*resource);
         *resource = json_incref(reply);
     }

@@ -22,7 +22,8 @@ int command_shell(const struct subcommand *self, char *const *argv)
     return status != 0 ? status : kubectl_become(&query, add_words);
 }
 
-/* kubectl's own message for a Pod that has ended tells nothing of the job. */
+/* Checks that the Pod runs, because kubectl's message for a Pod that does not run says nothing
+ * about the job. */
 static int find_running(const struct query *query, const struct job *job,
                         struct observed *observed, size_t *number, struct error *err)
 {

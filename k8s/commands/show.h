@@ -1,4 +1,4 @@
-/* show.h - what get and list print of a job, for people in Arena's words
+/* show.h - how get and list print a job, in Arena's words for users
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SHOW_H
@@ -11,23 +11,24 @@
 #include "life/observed.h"
 #include "life/plan.h"
 
-/* -o name */
+/* the format of -o name */
 #define SHOW_NAME "deepspeedjob.muster.dev/%s"
 
-/* PENDING, RUNNING, SUCCEEDED, FAILED, MAX_WAIT_TIME_EXCEEDED. */
+/* Returns PENDING, RUNNING, SUCCEEDED, FAILED or MAX_WAIT_TIME_EXCEEDED. */
 const char *show_status(const struct plan *plan, const struct job *job,
                         const struct observed *observed);
 
-/* From its submission to its end, or to now: "90s", "12m", "3h", "2d"; text has SHOW_BYTES. */
+/* Formats the time from the job's submission to its end, or to now: "90s", "12m", "3h", "2d";
+ * text has SHOW_BYTES. */
 #define SHOW_BYTES 24
 void show_duration(const struct job *job, const struct observed *observed, int64_t now_s,
                    char *text);
 void show_seconds(int64_t seconds, char *text);
 
-/* The job as a document, with its state and the last lines of failed Pods: a new reference. */
+/* Makes a document of the job, its state and the last lines of failed Pods: a new reference. */
 json_t *show_document(const char *space, const struct job *job, const struct observed *observed,
                       const struct plan *plan);
-/* Print such a document, or several, as YAML or JSON. Returns an exit status. */
+/* Prints one such document, or a list of them, as YAML or JSON. Returns an exit status. */
 int show_print(const json_t *document, bool is_yaml);
 
 #endif

@@ -1,5 +1,7 @@
-/* subcommands.h - the subcommands of muster k8s; each gets what follows its name, prints its errors
- * and returns the exit status, or SUBCOMMAND_HELP if it has printed its options instead
+/* subcommands.h - the subcommands of muster k8s
+ *
+ * Each gets the arguments after its name, prints its errors and returns the exit status, or
+ * SUBCOMMAND_HELP if it has printed its options instead.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SUBCOMMANDS_H
@@ -8,7 +10,7 @@
 #define SUBCOMMAND_HELP (-1)
 
 struct subcommand {
-    const char *name, *usage; /* what follows the name */
+    const char *name, *usage; /* usage: the arguments after the name */
     const char *summary;
     int (*run)(const struct subcommand *self, char *const *argv);
 };

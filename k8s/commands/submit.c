@@ -1,4 +1,4 @@
-/* submit.c - muster k8s submit: a job by options or by a document
+/* submit.c - muster k8s submit: create a job from options or a document
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -23,15 +23,15 @@
 #include "utf8.h"
 #include "xalloc.h"
 
-#define ANOTHER_S 30 /* a submit that lives has created the launcher in that time, or tries anew */
+#define ANOTHER_S 30 /* within this time a live submit creates the launcher, or retries */
 
 struct submit {
-    struct job_argv argv; /* the first: its rows get a pointer to it */
+    struct job_argv argv; /* must be first: its rows get a pointer to it */
     struct job      job;
     struct place    place;
     const char     *file;
     bool            is_dry_run, does_wait, is_yaml;
-    int64_t         until_ns; /* another submit of the same job is waited for; 0: not yet */
+    int64_t         until_ns; /* end of the wait for another submit of this job; 0: none */
 };
 
 static int  read_all(struct submit *submit, const struct subcommand *self, char *const *argv,
@@ -112,7 +112,7 @@ static const struct arg_row own_rows[] = {
 };
 #define OWN_ROWS (sizeof own_rows / sizeof own_rows[0])
 
-/* 1: help was asked for. */
+/* 1: the user asked for help. */
 static int read_all(struct submit *submit, const struct subcommand *self, char *const *argv,
                     int *exit_code, struct error *err)
 {
@@ -139,7 +139,7 @@ static int read_all(struct submit *submit, const struct subcommand *self, char *
     return rc;
 }
 
-/* All that goes into JSON. */
+/* Checks all arguments, because they go into JSON. */
 static int check_utf8(char *const *argv, struct error *err)
 {
     const char *at;
@@ -182,7 +182,7 @@ static int read_file(struct submit *submit, const struct strlist *words, int *ex
     json_decref(document);
     if (rc < 0)
         err_set(err, "%s: %s", submit->file, why.text);
-    else if (space != NULL) { /* -n, as in kubectl, has to agree */
+    else if (space != NULL) { /* -n must agree, as in kubectl */
         if (submit->job.space != NULL && strcmp(submit->job.space, space) != 0)
             rc = err_set(err, "%s: metadata.namespace is %.80s, but --namespace %.80s",
                          submit->file, submit->job.space, space);
@@ -193,7 +193,7 @@ static int read_file(struct submit *submit, const struct strlist *words, int *ex
     return rc;
 }
 
-/* All objects, without connecting to a cluster. */
+/* Prints all objects, without connecting to a cluster. */
 static int dry_run(struct submit *submit)
 {
     const char *space = submit->job.space != NULL ? submit->job.space : "default";
@@ -261,8 +261,8 @@ static int submit_job(struct submit *submit)
     return status;
 }
 
-/* A job of that name, which is the same and only half created, is continued; another is an
- * error. */
+/* Looks for a job with that name. If it is the same job, only half created, submit completes
+ * it; any other is an error. */
 static int find_same(struct submit *submit, struct observed *observed, struct error *err)
 {
     struct job old = { 0 };
@@ -299,8 +299,8 @@ static int find_same(struct submit *submit, struct observed *observed, struct er
     return EXIT_CREATE;
 }
 
-/* A job that is half created was interrupted, or somebody submits it just now: time tells. Waits
- * for a moment if so. */
+/* Is another submit creating this job, or was its submission interrupted? Only time can tell.
+ * Waits for a moment if another submit may be at work. */
 static bool is_another_at_work(struct submit *submit, struct observed *observed)
 {
     if (observed->outcome != OUTCOME_NONE || !observed->object[OBJECT_ANCHOR].exists ||
@@ -317,7 +317,7 @@ static bool is_another_at_work(struct submit *submit, struct observed *observed)
     return true;
 }
 
-/* Who creates the anchor has the name. */
+/* Claims the job's name by creating the anchor. */
 static int begin(struct submit *submit, struct observed *observed, struct error *err)
 {
     int rc = execute_begin(&submit->place, &submit->job, observed, err);
@@ -328,8 +328,8 @@ static int begin(struct submit *submit, struct observed *observed, struct error 
     return rc > 0 ? 0 : EXIT_CREATE;
 }
 
-/* The rest would hold its Pods, and nothing would come of them. What has run by then is kept, for
- * get. */
+/* Deletes a job whose submission failed, because its Pods would hold resources for nothing.
+ * Keeps a job that has run, for get. */
 static void take_back(const struct submit *submit, const struct observed *observed)
 {
     const char  *name = submit->job.name;

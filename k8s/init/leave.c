@@ -25,7 +25,7 @@ static void tell(const char *hosts);
 
 void leave_step(struct leave *leave)
 {
-    struct error harmless; /* it is being replaced, perhaps */
+    struct error harmless; /* the file may be missing while it is replaced */
     size_t       size;
     char        *now = file_read(leave->path, HOSTFILE_MAX, &size, &harmless), *gone;
 
@@ -65,7 +65,7 @@ char *leave_gone(const char *before, const char *now)
     return gone.bytes;
 }
 
-/* One that begins with that name. */
+/* Does text have a line that begins with this host name? */
 static bool has_line(const char *text, const char *line, size_t length)
 {
     size_t whole;

@@ -1,4 +1,4 @@
-/* leave.h - the hostfile of an elastic job changes: workers that are not in it any more may end
+/* leave.h - watches an elastic job's hostfile, and lets workers exit that are no longer in it
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_INIT_LEAVE_H
@@ -6,18 +6,19 @@
 
 #include <stdbool.h>
 
-/* The hosts of a hostfile as they were last; starts as { .path = ... }. */
+/* The last contents of a hostfile; start from { .path = ... }. */
 struct leave {
     const char *path;
     char       *text; /* NULL: not read yet */
 };
 
-/* Look at it. If hosts have gone, a child tells their muster-init to end when the launcher's muster
- * has let them go; nobody has to wait for it. */
+/* Reads the hostfile. If hosts have vanished from it, starts a child that tells their
+ * muster-init to exit when the launcher's muster has released them. The caller need not wait
+ * for the child. */
 void leave_step(struct leave *leave);
 void leave_clear(struct leave *leave);
 
-/* The hosts of before that are not in now, separated by commas; caller frees. "": none. */
+/* Returns hosts in before but not in now, separated by commas; caller frees. "": none. */
 char *leave_gone(const char *before, const char *now);
 
 #endif

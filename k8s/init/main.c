@@ -5,13 +5,13 @@
  *                                                                   the launcher
  *     muster-init --sshd --wait=HOSTFILE ... -- COMMAND...          worker 0 that is both
  *     muster-init --idle [--sshd]                                   the launcher in debug mode
- *     muster-init --end                                             ends the worker it is called in
- *     muster-init --leave                                           as soon as no launcher has it
+ *     muster-init --end                     makes the worker in which it is called exit
+ *     muster-init --leave                   the same, as soon as no launcher uses the worker
  *
- * It reaps, and passes SIGTERM on to what can use the grace: sshd as the first process would just
- * end, and the kernel would kill all ranks. In a worker the agent gets it first: it is a notice to
- * the run, and the agent ends the ranks, which may not survive a SIGTERM, when they have saved. Its
- * exit status is the command's.
+ * It reaps processes, and passes SIGTERM on to processes that can use the grace period. If sshd
+ * were the first process, it would just exit, and the kernel would kill all ranks. In a worker
+ * the agent gets SIGTERM first: for the run it is a notice. Ranks may not survive a SIGTERM, so
+ * the agent ends them after they have saved. The exit status is the command's.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -46,21 +46,21 @@
 #define AGENT       "muster-agent"
 #define WAIT_S      3600
 #define RELEASE_S   "20"
-#define LAST_S      10 /* from the release to the end of a worker */
+#define LAST_S      10 /* from its release to a worker's exit */
 
 struct init {
     bool         has_sshd, does_release;
-    bool         is_idle; /* it waits for people */
-    bool         is_for_success; /* the release, only if the command exits with 0 */
+    bool         is_idle; /* debug mode: no command, wait for shells */
+    bool         is_for_success; /* release only if the command exits with 0 */
     const char  *hostfile; /* NULL: no wait */
-    const char  *report;   /* where to tell how muster's run ended; NULL: nowhere */
+    const char  *report;   /* file for the result of muster's run; NULL: none */
     double       wait_s;
     char *const *command; /* NULL: none */
     pid_t        sshd, main; /* 0: not running */
     int          status;     /* of main */
     bool         is_ending;
     bool         is_leaving;
-    bool         is_agents_turn; /* only the agents have got SIGTERM yet */
+    bool         is_agents_turn; /* so far only the agents have received SIGTERM */
     struct leave leave;
     int64_t      until_ns;   /* 0: no limit */
 };
@@ -180,7 +180,7 @@ static int start(struct init *init, const sigset_t *signals, struct error *err)
     _exit(is_missing ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE);
 }
 
-/* Until what this container is for has ended. */
+/* Runs until the container's purpose is done. Returns the exit status. */
 static int live(struct init *init, const sigset_t *signals)
 {
     struct timespec second = { .tv_sec = 1 };
@@ -199,10 +199,10 @@ static int live(struct init *init, const sigset_t *signals)
         if (init->is_leaving && init->command == NULL && !tell_processes(0, NULL))
             return 0;
         if (init->is_agents_turn && !tell_processes(0, AGENT))
-            end_processes(init); /* what somebody has started in a shell */
+            end_processes(init); /* those that users have started in shells */
         if (init->command == NULL && init->is_ending &&
             (!tell_processes(0, NULL) || (init->until_ns > 0 && clock_now_ns() > init->until_ns)))
-            return init->is_idle ? 128 + SIGTERM : 0; /* nothing was done */
+            return init->is_idle ? 128 + SIGTERM : 0; /* idle: nothing has succeeded */
         if (init->has_sshd && init->sshd == 0 && !init->is_ending) {
             log_error("sshd has ended: no rank can be started here any more");
             return EXIT_INTERNAL;
@@ -228,14 +228,14 @@ static void reap(struct init *init)
 static void take_signal(struct init *init, int number)
 {
     if (init->command != NULL) {
-        /* The release of the workers, of which we are one. */
+        /* A release of the workers reaches worker 0, too, which exits with its command. */
         if (number == SIGUSR1 || number == SIGUSR2)
             return;
         init->is_ending = true;
         kill(init->main, number);
         return;
     }
-    if (number == SIGUSR2) { /* the launcher may not have let go of this worker yet */
+    if (number == SIGUSR2) { /* the launcher may still use this worker */
         init->is_leaving = true;
         return;
     }
@@ -246,7 +246,7 @@ static void take_signal(struct init *init, int number)
         end_processes(init);
 }
 
-/* First the agents, then, or at a second signal, all. */
+/* Sends SIGTERM to the agents first; later, or at a second signal, to all processes. */
 static void end_processes(struct init *init)
 {
     init->is_agents_turn = !init->is_agents_turn && tell_processes(SIGTERM, AGENT);
@@ -254,7 +254,7 @@ static void end_processes(struct init *init)
         tell_processes(SIGTERM, NULL);
 }
 
-/* The workers have nothing to do any more: let go their GPUs, without asking the cluster. */
+/* Ends the workers, which are done, to free their GPUs. This needs no rights in the cluster. */
 static void release(void)
 {
     pid_t pid = fork();
@@ -277,8 +277,8 @@ static void release(void)
         ;
 }
 
-/* Send it to every process of the container but sshd's and ourselves, of that name if it is not
- * NULL; 0: to none. Is there any? */
+/* Sends a signal to each process of the container except sshd and us. number 0: sends none;
+ * name: only to processes with this name, NULL: to all. Returns whether there are any. */
 static bool tell_processes(int number, const char *name)
 {
     DIR           *proc = opendir("/proc");

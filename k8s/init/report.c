@@ -21,7 +21,7 @@
 #include "xalloc.h"
 
 #define RESULT_MAX (256 << 20)
-#define TEXT_MAX   600 /* bytes of each text of the first failure, if all of them are too long */
+#define TEXT_MAX   600 /* bytes of each text of the first failure, if the report is too long */
 
 static json_t *last_result(const char *runs, char **run_id);
 static char   *report_text(const json_t *result, const char *run_id);
@@ -34,7 +34,7 @@ void report_write(const char *path, double since)
     json_t *result = runs != NULL ? last_result(runs, &run_id) : NULL;
     int     fd;
 
-    /* The run of a home that other containers had before is none of ours. */
+    /* An older result in this home directory is that of an earlier container. */
     if (result != NULL && json_number_value(json_object_get(result, "end")) >= since)
         text = report_text(result, run_id);
     fd = text != NULL ? open(path, O_WRONLY | O_TRUNC | O_CLOEXEC) : -1;
@@ -56,7 +56,7 @@ double report_time(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Names begin with the time. */
+/* Reads the result of the last run; run ids begin with the time. */
 static json_t *last_result(const char *runs, char **run_id)
 {
     struct dirent **entry = NULL;
@@ -81,7 +81,7 @@ static json_t *last_result(const char *runs, char **run_id)
     return result;
 }
 
-/* NULL: it cannot be told. */
+/* NULL: the report does not fit. */
 static char *report_text(const json_t *result, const char *run_id)
 {
     static const char *const names[] = { "exit_status", "generation",    "start",
@@ -101,8 +101,8 @@ static char *report_text(const json_t *result, const char *run_id)
     return text;
 }
 
-/* Leaves out what there is no room for: half of the nodes at a time, then the rest of long
- * texts. */
+/* Shortens the report until it fits: drops half of the nodes at a time, then truncates long
+ * texts. NULL: it does not fit. */
 static char *short_text(json_t *report)
 {
     json_t *nodes = json_object_get(report, "node_failures");
@@ -128,7 +128,7 @@ static char *short_text(json_t *report)
     return NULL;
 }
 
-/* Its texts. */
+/* Truncates the object's long texts. */
 static void shorten(json_t *object)
 {
     const char *name, *text;
@@ -143,7 +143,7 @@ static void shorten(json_t *object)
             continue;
         length = TEXT_MAX;
         while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
-            length--; /* not within a letter */
+            length--; /* not within a character */
         copy = xstrndup(text, length);
         json_object_set_new(object, name, json_string(copy));
         free(copy);

@@ -1,8 +1,8 @@
-/* report.h - how a run of muster ended, in what Kubernetes keeps of a container
+/* report.h - the result of a run of muster, as the termination message of its container
  *
- * muster keeps the result of each run in its history, for each rank of any number. Of it this has
- * run_id, exit_status, generation, start, end, first_failure and node_failures, as one JSON object
- * that is never cut.
+ * muster keeps the result of each run in its history, with all ranks, however many. The report
+ * has only run_id, exit_status, generation, start, end, first_failure and node_failures, as one
+ * JSON object that is never truncated.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_REPORT_H
@@ -10,11 +10,11 @@
 
 #define REPORT_BYTES 4000 /* kubelet takes the last 4096 */
 
-/* Of the last run that has ended since then, into the file at that path, which has to be there. If
- * there was none, or anything is wrong, the file is left alone: kubelet takes the log instead. */
+/* Writes the report of the last run that ended after since into the existing file at path. If
+ * there is none, or after an error, leaves the file alone; kubelet then takes the log. */
 void report_write(const char *path, double since);
 
-/* Now, as these times are counted. */
+/* Returns the current time, in seconds since 1970. */
 double report_time(void);
 
 #endif

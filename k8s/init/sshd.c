@@ -20,7 +20,7 @@
 #include "xalloc.h"
 
 #define KEY_MAX 8192
-#define SSHD    "/usr/sbin/sshd" /* it starts itself again for each connection: by its whole path */
+#define SSHD    "/usr/sbin/sshd" /* re-executes itself per connection, so use the full path */
 
 static int  write_config(const char *path, const char *run, const char *secrets, int port,
                          struct error *err);
@@ -37,7 +37,7 @@ pid_t sshd_start(const char *run, const char *secrets, int port, struct error *e
     if (copy_key(from, key, err) < 0 || write_config(config, run, secrets, port, err) < 0)
         goto out;
     if (getuid() == 0)
-        mkdir("/run/sshd", 0755); /* of its separated processes */
+        mkdir("/run/sshd", 0755); /* for privilege separation */
     pid = fork();
     if (pid == 0) {
         sigset_t none;
@@ -82,9 +82,9 @@ void sshd_environment(struct buffer *config, char *const *env, struct strlist *l
         buffer_add(config, "\n", 1);
 }
 
-/* The keys' folder belongs to the group of the volume, which StrictModes does not accept. All
- * that is in there is this Pod's own. Each readiness probe would be an error in the log: a
- * connection that closes at once. */
+/* StrictModes no: the directory of the keys belongs to the volume's group, which StrictModes
+ * refuses; all files in it are this Pod's own. LogLevel FATAL: else each readiness probe, a
+ * connection that closes at once, would log an error. */
 static int write_config(const char *path, const char *run, const char *secrets, int port,
                         struct error *err)
 {
@@ -116,14 +116,14 @@ static int write_config(const char *path, const char *run, const char *secrets, 
         log_warn("%s: its value has more than one line; ranks will not have this variable",
                  left_out.item[i]);
     rc = write_private(path, config.bytes, config.size, err);
-    explicit_bzero(config.bytes, config.size); /* values of Secrets are among them */
+    explicit_bzero(config.bytes, config.size); /* may contain values of Secrets */
     buffer_clear(&config);
     strlist_clear(&left_out);
     free(text);
     return rc;
 }
 
-/* sshd refuses a key of its own user that the group can read, as it is in the volume. */
+/* sshd refuses a key of its own user that the group can read, like the one in the volume. */
 static int copy_key(const char *from, const char *to, struct error *err)
 {
     size_t size;
@@ -148,7 +148,7 @@ static int write_private(const char *path, const char *bytes, size_t size, struc
     return is_written ? 0 : err_set(err, "%s: %s", path, strerror(errno));
 }
 
-/* What belongs to a session or a process, and not to the container. */
+/* Does the variable belong to a session or a process, not to the container? */
 static bool is_session_own(const char *entry)
 {
     static const char *const names[] = { "HOME", "HOSTNAME", "LOGNAME", "OLDPWD", "PWD", "SHELL",

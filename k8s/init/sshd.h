@@ -10,12 +10,12 @@
 #include "err.h"
 #include "strlist.h"
 
-/* Write its files into run, which is on tmpfs, and start it. secrets: where the Secret is mounted.
- * The PID, or -1. */
+/* Writes sshd's files into run, which is on tmpfs, and starts sshd. secrets: where the Secret
+ * is mounted. Returns the PID, or -1. */
 pid_t sshd_start(const char *run, const char *secrets, int port, struct error *err);
 
-/* The line SetEnv for sshd_config: an SSH session has not the environment of the container.
- * Names of variables that cannot be in it (a newline) go to left_out. */
+/* Adds a SetEnv line to sshd_config, because an SSH session does not inherit the container's
+ * environment. left_out gets the names of variables that SetEnv cannot express (newlines). */
 void sshd_environment(struct buffer *config, char *const *env, struct strlist *left_out);
 
 #endif

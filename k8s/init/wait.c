@@ -99,8 +99,8 @@ static void read_hosts(struct hosts *hosts, char *text)
     }
 }
 
-/* An elastic job may have got another number of workers. Counted only, since reading cuts the text:
- * hosts come and go at its end. */
+/* Reads the hostfile again: an elastic job may have another number of workers now. Compares
+ * only counts, because parsing modifies the text; hosts change only at its end. */
 static void read_again(struct hosts *hosts, char **text, const char *hostfile)
 {
     struct hosts now = { 0 };
@@ -123,7 +123,7 @@ static void read_again(struct hosts *hosts, char **text, const char *hostfile)
     *text = read;
 }
 
-/* All that are missing, some at once; at least some, whatever the time. */
+/* Tries all missing hosts, AT_ONCE_MAX at a time; at least once, even if the time is over. */
 static void try_round(struct hosts *hosts, int port, int64_t until)
 {
     struct host *some[AT_ONCE_MAX];
@@ -168,7 +168,7 @@ static void try_some(struct host **some, size_t count, int port)
             close(some[i]->fd);
 }
 
-/* A descriptor that is connected or will be, or -1. */
+/* Returns a descriptor that is connected or connecting, or -1. */
 static int open_connection(struct host *host, int port)
 {
     struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *found = NULL;

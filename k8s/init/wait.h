@@ -6,8 +6,8 @@
 
 #include "err.h"
 
-/* Until each host of the hostfile has a name, accepts a connection on port and says "SSH-". -1
- * after seconds, or if the file cannot be read; the text names a host and how far it got. */
+/* Waits until each host of the hostfile resolves, accepts a connection on port and sends
+ * "SSH-". -1: after seconds, or unreadable file; the error names a host and its state. */
 int wait_for_hosts(const char *hostfile, int port, double seconds, struct error *err);
 
 #endif

@@ -97,7 +97,7 @@ static void print_less_common(const struct arg_row *rows, FILE *out)
         fputc('\n', out);
 }
 
-/* '_' is '-', as in muster. */
+/* Finds the row of an option. As in muster, '_' equals '-'. */
 static const struct arg_row *find(const struct arg_row *rows, const char *arg)
 {
     size_t length = strcspn(arg, "="), i;

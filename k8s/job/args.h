@@ -1,4 +1,4 @@
-/* args.h - the options of muster-k8s, by a table
+/* args.h - a table-driven parser for the options of muster-k8s
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_ARGS_H
@@ -13,20 +13,20 @@
 struct arg_row {
     const char *name;   /* without "--"; the last row has NULL */
     char        letter; /* 0: none */
-    const char *meta;   /* of its value: "NAME"; NULL: it takes none, set() gets NULL */
-    const char *help;   /* a few words; NULL: one of the less common */
+    const char *meta;   /* name of the value: "NAME"; NULL: no value, set() gets NULL */
+    const char *help;   /* a few words; NULL: a less common option */
     int (*set)(void *to, const char *value, struct error *err);
 };
 
-/* Read argv (without the program's name) by the rows. What is no option goes to words; with
- * options_first, so does everything after the first of them. After "--" nothing is an option,
- * and the "--" is dropped. 1: --help or -h, and nothing behind it was read. -1: unknown option (the
- * nearest is named), missing value, or set() failed. */
+/* Parses argv (without the program's name) with the rows. Arguments that are not options are
+ * added to words; with options_first, so are all arguments after the first of these. "--" ends
+ * the options and is dropped. Returns 1 at --help or -h, without reading the rest; -1: unknown
+ * option (err suggests the nearest), missing value, or set() failed. */
 int args_read(const char *const *argv, const struct arg_row *rows, bool options_first, void *to,
               struct strlist *words, struct error *err);
 
-/* What --help prints: "usage: muster k8s NAME USAGE", the summary, the options in the order of the
- * rows, and the names of the less common. */
+/* Prints the --help text: "usage: muster k8s NAME USAGE", the summary, the options in the order
+ * of the rows, and the names of the less common ones. */
 void args_help(const char *name, const char *usage, const char *summary,
                const struct arg_row *rows, FILE *out);
 

@@ -119,8 +119,8 @@ int64_t job_gpus(const struct job *job)
     return template_gpus(job->template);
 }
 
-/* The name is also that of the Service, so a name in DNS (RFC 1035); and its longest Pod is the
- * name of a host. */
+/* The Service has the job's name, so it must be a DNS label (RFC 1035); and the longest Pod
+ * name is a host name. */
 static int check_name(const struct job *job, struct error *err)
 {
     char   pod[256];

@@ -64,7 +64,7 @@ void job_argv_end(struct job_argv *argv, const struct strlist *words)
     if (argv->has_rdma)
         privileges_add_rdma(argv->job);
     scheduling_end(argv->job, argv->has_gang);
-    if (job_gpus(argv->job) == 0) { /* else an image of NVIDIA's sees the GPUs of others */
+    if (job_gpus(argv->job) == 0) { /* else an NVIDIA image sees the GPUs of other Pods */
         env = inner(argv->container, "env", json_array);
         json_array_append_new(
             env, json_pack("{ssss}", "name", "NVIDIA_VISIBLE_DEVICES", "value", "void"));
@@ -358,7 +358,7 @@ static int set_backoff(void *to, const char *value, struct error *err)
     return parse_number(value, 0, JOB_BACKOFF_MAX, &argv->job->backoff_limit, err);
 }
 
-/* Its index. */
+/* Returns the value's index in names; -1: not found. */
 static int choose(struct job_argv *argv, const char *const *names, const char *value)
 {
     int i;
@@ -507,7 +507,7 @@ const struct arg_row job_argv_rows[] = {
 };
 const size_t job_argv_row_count = sizeof job_argv_rows / sizeof job_argv_rows[0] - 1;
 
-/* The object or list in that field, made if it is not there; borrowed. */
+/* Returns the object or list in that field, borrowed. Makes it if it is missing. */
 static json_t *inner(json_t *object, const char *name, json_t *(*make)(void))
 {
     if (json_object_get(object, name) == NULL)
@@ -515,7 +515,7 @@ static json_t *inner(json_t *object, const char *name, json_t *(*make)(void))
     return json_object_get(object, name);
 }
 
-/* Requested and limited alike, as in Arena: what is asked for is what is there. */
+/* As in Arena, the request equals the limit: a worker gets exactly what the user asks for. */
 static int set_resource(struct job_argv *argv, const char *name, const char *value,
                         struct error *err)
 {
@@ -544,7 +544,7 @@ static int set_flag(struct job_argv *argv, bool *flag)
     return 0;
 }
 
-/* A field of the Pods. */
+/* Sets a field of the Pods' spec to true. */
 static int set_true(struct job_argv *argv, const char *name)
 {
     argv->has_fields = true;

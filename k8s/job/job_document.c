@@ -43,7 +43,7 @@ int job_from_document(struct job *job, const json_t *document, struct error *err
         fields_wrong(&root, "spec", "is missing");
     fields_object(&root, "spec", &spec);
     read_spec(job, &spec);
-    fields_any(&root, "status"); /* of a document that came out of a cluster */
+    fields_any(&root, "status"); /* in documents read from a cluster */
     fields_end(&root);
     if (err->text[0] == '\0')
         return 0;
@@ -119,7 +119,7 @@ static void read_head(struct job *job, struct fields *root)
         job->name = xstrdup(text);
     if ((text = fields_text(&metadata, "namespace")) != NULL)
         job->space = xstrdup(text);
-    /* What the cluster keeps there of an object is not of interest. */
+    /* No fields_end(): ignore the metadata that the cluster adds. */
 }
 
 static void read_spec(struct job *job, struct fields *spec)
@@ -132,19 +132,19 @@ static void read_spec(struct job *job, struct fields *spec)
     read_config(job, &inner);
     fields_object(spec, "runPolicy", &inner);
     read_policy(job, &inner);
-    /* D4: worker-0 is the launcher. */
+    /* Like T9k's, a document without this field makes worker 0 the launcher. */
     job->launcher = fields_has(spec, "launcher")
                         ? (enum job_launcher)fields_choice(spec, "launcher", job_launchers)
                         : LAUNCHER_WORKER0;
     fields_any(spec, "launcher");
     job->as_root = fields_bool(spec, "runAsRoot", false);
-    fields_bool(spec, "disableCustomEnv", false); /* the environment comes from the worker's Pod */
+    fields_bool(spec, "disableCustomEnv", false); /* ranks have the Pod's environment */
     read_elastic(job, spec);
     read_board(job, spec);
     scheduling_read(job, spec);
     run_mode_read(job, spec);
     fields_end(spec);
-    /* After that, so that a misspelled name is what is reported. */
+    /* After fields_end(), so that a misspelled field is reported first. */
     if (job->template == NULL)
         fields_wrong(spec, "worker.template",
                      "is missing; it is the template of the workers' Pods");
@@ -211,7 +211,7 @@ static void read_run(struct job *job, struct fields *config)
         count++;
         if (ways[i].option != NULL)
             strlist_add(&job->command, ways[i].option);
-        /* A single word is what the first sample of the manual has. */
+        /* The first example of T9k's manual has a single word. */
         if (json_is_string(json_object_get(run.object, ways[i].name))) {
             first = fields_text(&run, ways[i].name);
             if (strpbrk(first, " \t\n'\"\\$") != NULL)
@@ -273,7 +273,7 @@ static void read_custom(struct job *job, struct fields *config)
         return;
     strlist_clear(&job->command);
     job->is_custom = true;
-    if (json_is_string(value)) { /* the user's own shell, as in a Pod's command */
+    if (json_is_string(value)) { /* run it in a shell */
         strlist_add(&job->command, "/bin/sh");
         strlist_add(&job->command, "-c");
         strlist_add(&job->command, json_string_value(value));
@@ -293,7 +293,7 @@ static void read_policy(struct job *job, struct fields *policy)
     fields_end(policy);
 }
 
-/* muster's own. */
+/* tensorboard is a field of muster's own, not of T9k's. */
 static void read_board(struct job *job, struct fields *spec)
 {
     struct fields board;

@@ -41,7 +41,7 @@ static void read_head(struct job *job, struct fields *root)
     const char   *kind, *text;
     struct fields metadata;
 
-    fields_any(root, "apiVersion"); /* it is the reason why we are here */
+    fields_any(root, "apiVersion"); /* the caller has checked it */
     kind = fields_text(root, "kind");
     if (kind == NULL || strcmp(kind, JOB_MPI_KIND) != 0)
         fields_wrong(root, "kind", "must be " JOB_MPI_KIND);
@@ -110,7 +110,7 @@ static void read_worker(struct job *job, struct fields *worker)
     job->workers = fields_number(worker, "replicas", 1, JOB_WORKERS_MAX, 1);
     job->template = json_deep_copy(fields_any(worker, "template"));
     template_drop_nulls(job->template);
-    fields_any(worker, "restartPolicy"); /* by the launcher's */
+    fields_any(worker, "restartPolicy"); /* the launcher's decides */
     fields_end(worker);
     if (job->template == NULL)
         fields_wrong(worker, "template", "is missing; it is the template of the workers' Pods");
@@ -144,7 +144,7 @@ static void read_launcher(struct job *job, struct fields *launcher)
     compare_images(job, box);
 }
 
-/* "mpirun OPTIONS PROGRAM ARGUMENTS": muster reads the same. */
+/* Reads "mpirun OPTIONS PROGRAM ARGUMENTS"; muster takes the same arguments. */
 static void read_command(struct job *job, struct fields *launcher, const json_t *box)
 {
     static const char *const parts[] = { "command", "args" };
@@ -178,7 +178,7 @@ static void read_command(struct job *job, struct fields *launcher, const json_t 
     strlist_clear(&words);
 }
 
-/* muster's launcher is made from the workers' template. */
+/* Warns about the Launcher's image and env: muster's launcher uses the workers' template. */
 static void compare_images(struct job *job, const json_t *box)
 {
     const char *worker = json_string_value(

@@ -9,8 +9,8 @@
 #define JOB_MPI_VERSION "kubeflow.org/v2beta1"
 #define JOB_MPI_KIND    "MPIJob"
 
-/* muster takes the place of mpirun, whose options it reads. What cannot be translated is an error
- * that names the field; what is not needed is a warning. As job_from_document(). */
+/* Like job_from_document(). muster replaces mpirun and reads its options. A field that muster
+ * cannot translate is an error, which names it; one that muster does not need is a warning. */
 int job_from_mpi(struct job *job, const json_t *document, struct error *err);
 
 #endif

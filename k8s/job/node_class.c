@@ -11,7 +11,7 @@
 #define SPOT      "spot"
 #define ON_DEMAND "on-demand"
 
-/* Of Karpenter, EKS, GKE and AKS. */
+/* The labels of Karpenter, EKS, GKE and AKS. */
 static const struct {
     const char *label, *value, *class;
 } known[] = {
@@ -32,7 +32,8 @@ static const char *class_of(const char *label, const char *value);
 static const char *class_of_term(const json_t *term);
 static const char *class_of_values(const char *label, const json_t *values);
 
-/* What both ask for at once cannot be both. Of the terms of an affinity any will do. */
+/* A node must match both the selector and the affinity, so the selector alone decides if it
+ * names a class. A node must match any one term of the affinity, so all terms must agree. */
 const char *node_class(const json_t *template)
 {
     json_t       *spec = json_object_get(template, "spec"), *value;
@@ -77,7 +78,7 @@ static const char *class_of(const char *label, const char *value)
     return NULL;
 }
 
-/* All of its expressions hold, so one that says it is enough. */
+/* All expressions of a term must hold, so one that names a class is enough. */
 static const char *class_of_term(const json_t *term)
 {
     const json_t *list = json_object_get(term, "matchExpressions"), *one;
@@ -94,7 +95,7 @@ static const char *class_of_term(const json_t *term)
     return class;
 }
 
-/* Any of them will do. */
+/* A node must have any one of the values, so all must agree. */
 static const char *class_of_values(const char *label, const json_t *values)
 {
     const char *class = NULL, *one;

@@ -1,4 +1,4 @@
-/* node_class.h - are the nodes that Pods ask for spot or on-demand ones?
+/* node_class.h - do Pods ask for spot or for on-demand nodes?
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_NODE_CLASS_H
@@ -6,12 +6,11 @@
 
 #include <jansson.h>
 
-/* "spot" or "on-demand", as class= of a hostfile has it, if the template's nodeSelector or its
- * required nodeAffinity has one of the labels by which clouds tell; NULL: they do not say, or leave
- * both open. */
+/* Returns "spot" or "on-demand", as in class= of a hostfile, if the template's nodeSelector or
+ * required nodeAffinity has one of the clouds' labels for it; NULL: unknown, or both. */
 const char *node_class(const json_t *template);
 
-/* The same, by the labels of a node; NULL: they do not say. */
+/* Returns the same from the labels of a node; NULL: unknown. */
 const char *node_class_of_labels(const json_t *labels);
 
 #endif

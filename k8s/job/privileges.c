@@ -11,7 +11,7 @@
 
 static bool can_lock(const struct job *job);
 
-/* The rest is what objects/pod.c has for all Pods; it leaves alone what is there. */
+/* Apart from IPC_LOCK this is the securityContext that objects/pod.c sets by default. */
 void privileges_add_rdma(struct job *job)
 {
     json_t *container = template_container(job->template);

@@ -1,4 +1,4 @@
-/* privileges.h - what a job has of its nodes, and that others may not like: only if asked for
+/* privileges.h - a job's access to its nodes: RDMA, host network, root; all off by default
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_PRIVILEGES_H
@@ -6,15 +6,15 @@
 
 #include "job/job.h"
 
-/* Of --rdma, after the last option: an adapter, and the right to pin memory for it. */
+/* Adds the capability to pin memory for --rdma's adapter. Call it after the last option. */
 void privileges_add_rdma(struct job *job);
 
-/* Of a Pod of that template that has no business with the network of its node. */
+/* Removes hostNetwork, hostIPC and hostPID, for a Pod that does not need them. */
 void privileges_drop_host(json_t *template);
 
 bool privileges_has_host_network(const json_t *template);
 
-/* A warning for each that the job has. */
+/* Adds a warning for each privilege that the job has. */
 void privileges_warn(struct job *job);
 
 #endif

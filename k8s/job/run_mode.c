@@ -31,7 +31,7 @@ void run_mode_read(struct job *job, struct fields *spec)
     read_pods(&job->resumed, &inner, "resumeSpecs", true);
     fields_end(&inner);
     fields_end(&mode);
-    /* muster-init starts it in any case. */
+    /* muster-init always starts sshd. */
     if (job->debug.command.count > 0 && is_program(job->debug.command.item[0], "sshd"))
         strlist_clear(&job->debug.command);
 }
@@ -75,7 +75,7 @@ bool run_mode_command(const struct job *job, bool is_resumed, struct strlist *wo
     else if (is_program(command->item[0], "muster") || is_program(command->item[0], "deepspeed")) {
         for (i = 1; i < command->count; i++)
             strlist_add(words, command->item[i]);
-    } else { /* each rank's, as config.run.exec */
+    } else { /* a command for each rank, like config.run.exec */
         if (job->command.count > 0 && strcmp(job->command.item[0], NO_LOCAL_RANK) == 0)
             strlist_add(words, NO_LOCAL_RANK);
         strlist_add(words, "--no_python");
@@ -91,7 +91,7 @@ bool run_mode_skips_init(const struct job *job, bool is_resumed)
     return (job->is_debug && job->debug.skips_init) || (is_resumed && job->resumed.skips_init);
 }
 
-/* One for each type of Pod in T9k's documents, where the only one is worker. */
+/* T9k's documents have a list with one object per type of Pod; the only type is worker. */
 static void read_pods(struct run_pods *pods, struct fields *outer, const char *list, bool has_args)
 {
     static const char *const types[] = { "worker", NULL };
@@ -114,7 +114,7 @@ static void read_pods(struct run_pods *pods, struct fields *outer, const char *l
     fields_end(&one);
 }
 
-/* NULL: as if there was none. */
+/* NULL: all fields have their defaults. */
 static json_t *pods_document(const struct run_pods *pods)
 {
     if (!pods->skips_init && pods->command.count == 0 && pods->args.count == 0)
@@ -141,7 +141,7 @@ static json_t *list_of(const struct strlist *words)
     return list;
 }
 
-/* By its name, or by its path. */
+/* Is word the program's name, or a path that ends with it? */
 static bool is_program(const char *word, const char *name)
 {
     const char *slash = strrchr(word, '/');

@@ -1,8 +1,8 @@
-/* run_mode.h - what a job does instead of its run: nothing (a pause), or wait for people (debug);
- * and what is different about the run after a pause
+/* run_mode.h - a job that is paused or in debug mode, and its run after a pause
  *
- * As T9k's runMode: in debug mode its Pods are as they are for the run, but muster is not started;
- * `muster k8s shell` is how one gets there. After a pause, resumeSpecs may have another command.
+ * Works like T9k's runMode. In debug mode the Pods are the same as for the run, but do not
+ * start muster; `muster k8s shell` opens a shell there. After a pause, resumeSpecs may have
+ * another command.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_RUN_MODE_H
@@ -11,17 +11,18 @@
 #include "job/fields.h"
 #include "job/job.h"
 
-/* spec.runMode of a document, and that field of a job; NULL: it has none. New reference. */
+/* Reads spec.runMode of a document into a job, and makes that field from a job: a new
+ * reference, or NULL if the job needs none. */
 void    run_mode_read(struct job *job, struct fields *spec);
 json_t *run_mode_document(const struct job *job);
 
 void run_mode_clear(struct job *job);
 
-/* What the launcher runs, after a pause or not, added to words. True: they are muster's command
- * line after those that name hosts and keys; false: a program that takes its place. */
+/* Adds the launcher's command to words. True: they are muster's arguments, after those for
+ * hosts and keys; false: a program that replaces muster. */
 bool run_mode_command(const struct job *job, bool is_resumed, struct strlist *words);
 
-/* Do Pods that are made now have no init containers? */
+/* Do new Pods have no init containers? */
 bool run_mode_skips_init(const struct job *job, bool is_resumed);
 
 #endif

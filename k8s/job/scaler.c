@@ -123,7 +123,7 @@ static void read_amount(struct scaler *scaler, struct fields *spec, bool is_in)
     scaler->more = is_in ? -count : count;
 }
 
-/* Is it one of so many workers with the highest numbers? */
+/* Is pod among the count workers with the highest numbers? */
 static bool is_last(const char *pod, const struct job *job, int64_t count)
 {
     int64_t i;

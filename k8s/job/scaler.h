@@ -15,16 +15,17 @@
 
 /* Start from { 0 }. */
 struct scaler {
-    char          *name, *space; /* of the job; space NULL: that of the context */
-    int64_t        more;         /* workers; fewer: below 0 */
-    struct strlist pods;         /* those that are to go, if it names them */
+    char          *name, *space; /* of the job; space NULL: the context's */
+    int64_t        more;         /* workers to add; negative: to remove */
+    struct strlist pods;         /* Pods to remove, if the document names them */
     struct strlist warnings;
 };
 
 int  scaler_read(struct scaler *scaler, const json_t *document, struct error *err);
 void scaler_clear(struct scaler *scaler);
 
-/* How many workers the job is to have. -1: it cannot; the Pods that it names are not the last. */
+/* Returns how many workers the job should have. -1: fewer than 1, or the document names Pods
+ * that are not the last. */
 int64_t scaler_workers(const struct scaler *scaler, const struct job *job, struct error *err);
 
 #endif

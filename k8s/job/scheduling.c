@@ -11,7 +11,7 @@
 #include "number.h"
 #include "xalloc.h"
 
-#define PRIORITY_MAX 100 /* of T9k */
+#define PRIORITY_MAX 100 /* T9k's limit */
 
 const char *const job_gangs[] = { "none", "volcano", "scheduler-plugins", "t9k", NULL };
 
@@ -27,7 +27,7 @@ void scheduling_end(struct job *job, bool wants_gang)
     struct error harmless;
 
     if (scheduler != NULL && strcmp(scheduler, SCHEDULING_T9K) == 0) {
-        job->gang = GANG_T9K; /* its queues and priorities are those of groups */
+        job->gang = GANG_T9K; /* T9k gives queues and priorities to groups */
         if (priority != NULL &&
             parse_number(priority, 0, PRIORITY_MAX, &job->queue_priority, &harmless) == 0)
             json_object_del(spec, "priorityClassName");

@@ -1,7 +1,7 @@
-/* scheduling.h - all Pods of a job at once, or none: which scheduler's way it is asked for
+/* scheduling.h - gang scheduling, which places all Pods of a job or none, and queues
  *
- * Volcano, the scheduler-plugins and T9k's scheduler each have a PodGroup of their own; kube-queue
- * and its kind hold a job back by an annotation.
+ * Volcano, the scheduler-plugins and T9k's scheduler each have their own kind of PodGroup.
+ * Queues like kube-queue hold a job back with an annotation.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SCHEDULING_H
@@ -13,10 +13,11 @@
 #define SCHEDULING_VOLCANO "volcano"
 #define SCHEDULING_T9K     "t9k-scheduler"
 
-/* After the last option: by --gang, --scheduler, --queue and --priority. */
+/* Applies --gang, --scheduler, --queue and --priority; call it after the last option. */
 void scheduling_end(struct job *job, bool wants_gang);
 
-/* spec.scheduler of a document, and that field of a job; NULL: it has none. New reference. */
+/* Reads spec.scheduler of a document into a job, and makes that field from a job: a new
+ * reference, or NULL if the job needs none. */
 void    scheduling_read(struct job *job, struct fields *spec);
 json_t *scheduling_document(const struct job *job);
 

@@ -147,8 +147,8 @@ static int check_metadata(const json_t *template, struct error *err)
     return 0;
 }
 
-/* Of what muster adds to; an error for each that the cluster would not see, since it sees the
- * sum. */
+/* Checks the types of the fields that muster extends. The cluster cannot: it sees the fields
+ * only after muster has extended them. */
 static int check_types(const json_t *spec, struct error *err)
 {
     static const char *const lists[] = { "containers", "volumes" };
@@ -173,7 +173,7 @@ static int check_types(const json_t *spec, struct error *err)
     return 0;
 }
 
-/* Limits not below requests; GPUs the same in both. */
+/* Limits must not be less than requests; for GPUs both must be equal. */
 static int check_amounts(const json_t *container, struct error *err)
 {
     json_t      *resources = json_object_get(container, "resources");

@@ -1,4 +1,4 @@
-/* toleration.h - a toleration of a Pod in Arena's words
+/* toleration.h - parses a Pod's toleration in Arena's syntax
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_TOLERATION_H
@@ -8,7 +8,8 @@
 
 #include "err.h"
 
-/* "all", or KEY[=VALUE][:EFFECT][,OPERATOR], as the API has it: a new reference, or NULL. */
+/* Parses "all", or KEY[=VALUE][:EFFECT][,OPERATOR], into the API's form. Returns a new
+ * reference, or NULL. */
 json_t *toleration_parse(const char *value, struct error *err);
 
 #endif

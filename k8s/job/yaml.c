@@ -221,7 +221,7 @@ static json_t *wrong(struct reader *reader, const yaml_event_t *event, const cha
     return NULL;
 }
 
-/* What an unquoted word is; NULL: a string. */
+/* Returns the value of an unquoted word; NULL: a string. */
 static json_t *resolve(const char *text)
 {
     static const char *const nulls[] = { "", "~", "null", "Null", "NULL" };
@@ -293,7 +293,7 @@ static void emit_scalar(yaml_emitter_t *emitter, const json_t *value)
     free(text);
 }
 
-/* In quotes if the word alone would be read as something else, also by older YAML. */
+/* Quotes a text that a parser, also one of YAML 1.1, would not read as a string. */
 static void emit_text(yaml_emitter_t *emitter, const char *text)
 {
     static const char *const words[] = { "y", "n", "yes", "no", "on", "off", "true", "false" };

@@ -1,8 +1,8 @@
-/* yaml.h - between YAML and JSON
+/* yaml.h - converts YAML to JSON and back
  *
- * What Kubernetes' users write: one document, no aliases, no tags of their own. Unquoted true,
- * false, null and numbers (0644 is octal) are such; all else is a string. JSON is read as the YAML
- * that it is.
+ * Supports the YAML that Kubernetes users write: one document, no aliases, no tags. Unquoted
+ * true, false and null, and unquoted numbers (0644 is octal), have their own types; all else is
+ * a string. JSON works too, because it is YAML.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_YAML_H
@@ -18,10 +18,10 @@
 #define YAML_BYTES_MAX (1 << 20)
 #define YAML_DEPTH_MAX 64
 
-/* A new reference, or NULL with "NAME:LINE: why". */
+/* Returns a new reference, or NULL with the error "NAME:LINE: why". */
 json_t *yaml_parse(const char *name, const char *bytes, size_t size, struct error *err);
 
-/* Write it as a document of a stream, after "---". -1 if that failed, with errno. */
+/* Writes value as a document of a stream, after "---". -1: failed, with errno. */
 int yaml_print(const json_t *value, FILE *out);
 
 #endif

@@ -29,7 +29,7 @@ bool announcement_of(struct announcement *what, const struct job *job,
     *what = (struct announcement){ .attempt = observed->attempts.number };
     if (plan->is_deleted || observed->uid[0] == '\0' || !observed->object[OBJECT_ANCHOR].is_ours ||
         observed->outcome != OUTCOME_NONE)
-        return false; /* or it was told when that was to be kept */
+        return false; /* or the outcome was announced before it was recorded */
     if (plan->outcome != OUTCOME_NONE) {
         what->reason = outcome_names[plan->outcome];
         what->is_warning = plan->outcome != OUTCOME_SUCCEEDED;
@@ -56,7 +56,7 @@ static const char *state_of(const struct job *job, const struct observed *observ
 json_t *announcement_event(const struct announcement *what, const struct job *job,
                            const struct observed *observed, const char *space, int64_t now_s)
 {
-    json_t   *message = json_string(what->message); /* NULL: it was cut within a letter */
+    json_t   *message = json_string(what->message); /* NULL: truncated within a character */
     char     *name = xasprintf("%s.%.36s.%" PRId64 ".%s", job->name, observed->uid, what->attempt,
                                what->reason);
     char      stamp[32], *letter;
@@ -78,7 +78,7 @@ json_t *announcement_event(const struct announcement *what, const struct job *jo
     return event;
 }
 
-/* What people have made, and so describe. */
+/* Refers to the object that the user has created, and would look at with kubectl describe. */
 static json_t *about(const struct job *job, const struct observed *observed, const char *space)
 {
     bool has_resource = observed->resource[0] != '\0';

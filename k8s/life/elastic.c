@@ -39,7 +39,7 @@ bool elastic_may_go(const struct job *job, const struct observed *observed, size
     const struct observed_object *hosts = &observed->object[OBJECT_HOSTS];
     int64_t                       index = (int64_t)(number - OBJECT_WORKERS);
 
-    if (index < job->workers) /* it is lost; not too often */
+    if (index < job->workers) /* a lost worker; not too often */
         return observed_is_finished(pod) &&
                observed_for_s(pod, pod->ended_s, now_s) >= PLAN_AGAIN_S;
     if (!elastic_goes_on(job, observed) || observed_is_finished(pod) || !hosts->exists)

@@ -1,6 +1,7 @@
-/* elastic.h - what happens to the workers of an elastic job while its run goes on
+/* elastic.h - changes of an elastic job's workers while its run continues
  *
- * Parts of plan.h, and as pure. The hostfile has the workers 0 to N-1; the launcher watches it.
+ * These functions are a part of plan.h, and pure, too. The hostfile has the workers 0 to N-1;
+ * the launcher watches it.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_LIFE_ELASTIC_H
@@ -8,15 +9,15 @@
 
 #include "life/plan.h"
 
-/* Is there a launcher that goes on, whatever happens to the others? */
+/* Is there a launcher that continues, whatever happens to the other Pods? */
 bool elastic_goes_on(const struct job *job, const struct observed *observed);
 
-/* How many workers the hostfile is to have: as many as the job, but new ones only when they are
- * ready. */
+/* Returns how many workers the hostfile should have: all that the job has, but new ones only
+ * when they are ready. */
 int64_t elastic_hosts(const struct job *job, const struct observed *observed);
 
-/* May this worker's Pod be deleted: it has ended, or is to go and the launcher has let it go, or
- * never had it? */
+/* May this worker's Pod be deleted? Yes if it has ended, or if it must leave and the launcher
+ * has released it or never had it. */
 bool elastic_may_go(const struct job *job, const struct observed *observed, size_t number,
                     int64_t now_s);
 

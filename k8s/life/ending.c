@@ -27,7 +27,7 @@ char *ending_words(const char *message)
     return words;
 }
 
-/* Of a rank, a node, or another cause. */
+/* Describes the failure of a rank or a node, or another cause. */
 static char *words_of(const json_t *first)
 {
     const json_t *rank = json_object_get(first, "rank");

@@ -39,7 +39,7 @@ bool event_take(struct event *event, const struct job *job, int64_t since_s,
     return true;
 }
 
-/* By names: an Event has no labels, and its object may be gone. */
+/* Compares names, because an Event has no labels, and its object may be gone. */
 static bool is_of_job(const struct job *job, const char *kind, const char *name)
 {
     static const char *const suffixes[] = { "-launcher", "-launcher-key", "-worker-keys",
@@ -49,7 +49,7 @@ static bool is_of_job(const struct job *job, const char *kind, const char *name)
     if (strncmp(name, job->name, length) != 0)
         return false;
     name += length;
-    if (name[0] == '\0') /* others may have that name, too */
+    if (name[0] == '\0') /* kinds that are not ours may use that name, too */
         return strcmp(kind, "ConfigMap") == 0 || strcmp(kind, "Service") == 0 ||
                strcmp(kind, "NetworkPolicy") == 0 || strcmp(kind, "PodGroup") == 0 ||
                strcmp(kind, JOB_KIND) == 0;

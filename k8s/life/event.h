@@ -19,8 +19,8 @@ struct event {
     char    message[600]; /* one line, harmless for a terminal */
 };
 
-/* From an Event document. False: it is about no object of this job, or older than since_s, so of
- * an earlier job of that name. */
+/* Reads an Event document. False: it is not about an object of this job, or it is older than
+ * since_s and so about an earlier job with the same name. */
 bool event_take(struct event *event, const struct job *job, int64_t since_s,
                 const json_t *document);
 

@@ -53,7 +53,7 @@ json_t *lines_with(const json_t *list, const char *pod, const char *uid, int64_t
     return all;
 }
 
-/* Whole lines, if there is an end of one. */
+/* Returns the end of text, in whole lines if it contains a newline. */
 static char *last_lines(const char *text, size_t size)
 {
     size_t   at = size > LINES_BYTES ? size - LINES_BYTES : 0, taken;

@@ -25,8 +25,8 @@ size_t lost_find(const struct job *job, const struct observed *observed, bool is
     return gone;
 }
 
-/* A launcher that still waits for workers would wait for the next one, but nobody sees whether it
- * does. */
+/* A launcher that still waits for its workers could use the new Pod, but muster cannot see
+ * whether it does. */
 bool lost_ends_run(const struct job *job, const struct observed *observed, size_t number,
                    int64_t now_s)
 {

@@ -1,6 +1,6 @@
 /* lost.h - workers that a run has lost
  *
- * Parts of plan.h, and as pure.
+ * These functions are a part of plan.h, and pure, too.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_LIFE_LOST_H
@@ -8,12 +8,12 @@
 
 #include "life/plan.h"
 
-/* The first worker besides the launcher that has failed; if one is lost, or else that is gone.
- * 0: none. */
+/* Returns the first failed worker other than the launcher; if none has failed and is_lost, the
+ * first that is gone. 0: none. */
 size_t lost_find(const struct job *job, const struct observed *observed, bool is_lost);
 
-/* Is that Pod gone, and its run about to end of it? Until then, or until PLAN_WORKER_S are over, no
- * other one takes its place: the run could not use it. */
+/* Is that Pod gone, and the run about to end because of that? muster replaces the Pod only when
+ * the run has ended, or after PLAN_WORKER_S, because the run could not use the new one. */
 bool lost_ends_run(const struct job *job, const struct observed *observed, size_t number,
                    int64_t now_s);
 

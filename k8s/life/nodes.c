@@ -26,7 +26,7 @@ bool nodes_are_due(const struct job *job, const struct observed *observed)
     for (i = 0; i < count; i++) {
         pod = &observed->object[OBJECT_WORKERS + (size_t)i];
         if (!pod->exists || pod->node[0] == '\0')
-            return false; /* all at once, not one after the other */
+            return false; /* write once for all workers, not once for each */
         is_new |= !is_node(json_array_get(observed->nodes, (size_t)i), pod->node);
     }
     return is_new;

@@ -1,7 +1,7 @@
-/* nodes.h - on which nodes the workers are, and of which class these are by their labels
+/* nodes.h - the nodes of the workers, and their classes by their labels
  *
- * The hosts have it as an annotation, NOTE_NODES: a list with a text for each worker, in order,
- * "NODE spot", "NODE on-demand", or "NODE" where the labels do not say.
+ * The hosts store these in the annotation NOTE_NODES: a list with one text per worker, in
+ * order, "NODE spot", "NODE on-demand", or "NODE" if the labels do not tell.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_LIFE_NODES_H
@@ -14,14 +14,14 @@
 #include "job/job.h"
 #include "life/observed.h"
 
-/* All workers in the hostfile have a node, and the hosts do not know some of these; and who is at
- * work here may read nodes. Not if the Pods ask for a class themselves. */
+/* Must the annotation be written? Yes if all workers in the hostfile have nodes, the annotation
+ * lacks some of these, we may read nodes, and the Pods do not ask for a class themselves. */
 bool nodes_are_due(const struct job *job, const struct observed *observed);
 
-/* The list, where classes has a class, or "", for each node by name. A new reference. */
+/* Makes the list. classes: a class, or "", for each node by name. Returns a new reference. */
 json_t *nodes_list(const struct job *job, const struct observed *observed, const json_t *classes);
 
-/* How many workers the hostfile has. */
+/* Returns how many workers the hostfile has. */
 int64_t nodes_workers(const struct job *job, const struct observed *observed);
 
 #endif

@@ -81,19 +81,19 @@ void observed_take(struct observed *observed, const struct job *job, const json_
     if (i == SIZE_MAX)
         return;
     object = &observed->object[i];
-    /* The watch may have told of a later change before the answer to a request was read. */
+    /* The watch may have delivered a later version before the answer to a request was read. */
     if (version != 0 && version < object->version)
         return;
     observed->changes++;
     if (i == OBJECT_ANCHOR && is_of_another(observed, metadata)) {
         if (is_gone)
-            return; /* the one before */
+            return; /* the previous anchor */
         is_gone = true;
     }
     observed_lose(object);
     object->exists = !is_gone;
     object->version = version;
-    if (is_gone && i >= OBJECT_PODS) /* why it went is what its last state says */
+    if (is_gone && i >= OBJECT_PODS) /* its last state says why it is gone */
         take_disruption(object, json_object_get(document, "status"));
     if (is_gone)
         return;
@@ -116,7 +116,7 @@ void observed_take(struct observed *observed, const struct job *job, const json_
         take_pod(object, job, document);
 }
 
-/* The API server compares them as numbers. 0: unknown. */
+/* Returns the resourceVersion, which the API server compares as a number. 0: unknown. */
 static uint64_t version_of(const json_t *metadata)
 {
     const char *text = json_string_value(json_object_get(metadata, "resourceVersion"));
@@ -124,7 +124,8 @@ static uint64_t version_of(const json_t *metadata)
     return text != NULL && text[strspn(text, "0123456789")] == '\0' ? strtoull(text, NULL, 10) : 0;
 }
 
-/* A job of the same name: ours was deleted. What is known of ours does not fit that one. */
+/* Does the anchor belong to another job with our name? Then ours was deleted, and what we know
+ * does not apply to that job. */
 static bool is_of_another(const struct observed *observed, const json_t *anchor)
 {
     const char *uid = json_string_value(json_object_get(anchor, "uid"));
@@ -154,7 +155,7 @@ void observed_forget_pods(struct observed *observed)
 
     observed->changes++;
     for (i = OBJECT_PODS; i < observed->count; i++)
-        if (!observed->object[i].exists) /* why it went stays known */
+        if (!observed->object[i].exists) /* keep why it is gone */
             observed->object[i].version = 0;
         else if (observed->object[i].is_ours)
             observed_lose(&observed->object[i]);
@@ -216,7 +217,7 @@ bool observed_is_finished(const struct observed_object *pod)
     return pod->phase == POD_SUCCEEDED || pod->phase == POD_FAILED;
 }
 
-/* The number of the object with that name; SIZE_MAX: it is of another job. */
+/* Returns the number of the object with that name; SIZE_MAX: not an object of this job. */
 static size_t find(struct observed *observed, const struct job *job, const char *kind,
                    const char *name)
 {
@@ -224,7 +225,7 @@ static size_t find(struct observed *observed, const struct job *job, const char 
 
     if (name == NULL || strncmp(name, job->name, length) != 0)
         return SIZE_MAX;
-    /* The items of a list have no kind: Pods are all that is listed. */
+    /* The items of a list have no kind, but only Pods are listed. */
     if (kind == NULL || strcmp(kind, "Pod") == 0)
         return strncmp(name + length, "-worker-", 8) == 0
                    ? find_worker(observed, name + length + 8)
@@ -236,7 +237,7 @@ static size_t find(struct observed *observed, const struct job *job, const char 
     return SIZE_MAX;
 }
 
-/* Also one of a time when the job had more of them. */
+/* Also finds a worker from when the job had more workers. */
 static size_t find_worker(struct observed *observed, const char *index)
 {
     size_t number = 0, digits = strspn(index, "0123456789");
@@ -289,7 +290,7 @@ static void take_anchor(struct observed *observed, const json_t *document)
     json_decref(outcome);
 }
 
-/* Its owner, for those who have not come from there. */
+/* Reads the anchor's owner, unless observed_want() has set the resource. */
 static void take_resource(struct observed *observed, const json_t *metadata)
 {
     const json_t *list = json_object_get(metadata, "ownerReferences"), *owner;
@@ -376,7 +377,7 @@ static void take_pod(struct observed_object *pod, const struct job *job, const j
     take_container(pod, NULL, json_object_get(status, "initContainerStatuses"));
     take_container(pod, container, json_object_get(status, "containerStatuses"));
     if (pod->phase == POD_FAILED && pod->exit_code == 0)
-        pod->exit_code = 1; /* it was ended from outside */
+        pod->exit_code = 1; /* it was killed from outside */
 }
 
 static void take_conditions(struct observed_object *pod, const json_t *status)
@@ -399,8 +400,8 @@ static void take_conditions(struct observed_object *pod, const json_t *status)
     take_disruption(pod, status);
 }
 
-/* PreemptionByScheduler, EvictionByEvictionAPI, TerminationByKubelet ...: it is ended, or was, by
- * the cluster. */
+/* Reads why the cluster ends or has ended the Pod: PreemptionByScheduler,
+ * EvictionByEvictionAPI, TerminationByKubelet ... */
 static void take_disruption(struct observed_object *pod, const json_t *status)
 {
     const json_t *list = json_object_get(status, "conditions"), *one;
@@ -417,7 +418,7 @@ static void take_disruption(struct observed_object *pod, const json_t *status)
     }
 }
 
-/* name NULL: any that waits or has failed. */
+/* name NULL: any container that waits or has failed. */
 static void take_container(struct observed_object *pod, const char *name, const json_t *list)
 {
     const json_t *one, *state, *ended;
@@ -452,7 +453,7 @@ static void take_reason(struct observed_object *pod, const json_t *state)
     free(words);
 }
 
-/* Of the end of a log: whole lines, if there is room for one. NULL is fine. */
+/* Returns the end of a log, in whole lines if there is room for one. text may be NULL. */
 static const char *last_lines(const char *text, size_t room)
 {
     size_t      length = text != NULL ? strlen(text) : 0;
@@ -480,7 +481,7 @@ static void keep(char *to, size_t room, const json_t *text)
     keep_text(to, room, json_string_value(text));
 }
 
-/* Harmless for a terminal, and one line. */
+/* Copies text as one line that is harmless for a terminal. */
 static void keep_text(char *to, size_t room, const char *text)
 {
     size_t length;

@@ -19,10 +19,10 @@
 #include "objects/objects.h"
 #include "xalloc.h"
 
-/* How an attempt has failed. */
+/* How an attempt failed. */
 struct failure {
     int  exit_code;
-    bool is_own; /* the program's, not the cluster's */
+    bool is_own; /* the program failed, not the cluster */
     char why[sizeof ((struct plan *)NULL)->why];
 };
 
@@ -83,7 +83,7 @@ void plan_make(struct plan *plan, const struct job *job, const struct observed *
         snprintf(plan->why, sizeof plan->why, "the job was deleted");
     } else if (!anchor->exists)
         add(plan, ACTION_CREATE, OBJECT_ANCHOR);
-    else if (!anchor->is_ours) /* what is not ours is not written to, either */
+    else if (!anchor->is_ours) /* never write to an object that is not ours */
         end(plan, OUTCOME_FOREIGN, EXIT_CREATE,
             "ConfigMap %s is there and is not of this job; delete it, or take another name",
             job->name);
@@ -98,7 +98,7 @@ void plan_make(struct plan *plan, const struct job *job, const struct observed *
         add(plan, ACTION_CHANGE, OBJECT_ANCHOR);
     else if (next_attempt(plan, job, observed, now_s)) {
         keep_lines(plan, observed);
-        add(plan, ACTION_ATTEMPT, OBJECT_ANCHOR); /* as that */
+        add(plan, ACTION_ATTEMPT, OBJECT_ANCHOR); /* likewise */
     } else if (observed->is_queued && observed->attempts.launched == 0)
         snprintf(plan->why, sizeof plan->why, "waiting in queue %.200s, until annotation "
                  OBJECT_SUSPEND " is taken away", job->queue != NULL ? job->queue : "");
@@ -125,7 +125,7 @@ static void add_delete(struct plan *plan, const struct observed *observed, size_
            sizeof plan->action->uid);
 }
 
-/* Of Pods that have failed by themselves. */
+/* Keeps the last lines of Pods that failed without being deleted. */
 static void keep_lines(struct plan *plan, const struct observed *observed)
 {
     size_t room = LINES_PODS, kept = lines_count(observed->lines, observed->attempts.number), i;
@@ -142,7 +142,7 @@ static void keep_lines(struct plan *plan, const struct observed *observed)
     }
 }
 
-/* Of our own objects only, and the first worker last. */
+/* Deletes only objects that are ours, and the first worker last. */
 static void clean_up(struct plan *plan, const struct job *job, const struct observed *observed)
 {
     const struct observed_object *object;
@@ -160,7 +160,7 @@ static void clean_up(struct plan *plan, const struct job *job, const struct obse
     }
 }
 
-/* The whole job, when nothing else is left to do. */
+/* Deletes the whole job when its time is over and nothing else is left to do. */
 static void expire(struct plan *plan, const struct job *job, const struct observed *observed,
                    int64_t now_s)
 {
@@ -190,7 +190,7 @@ static bool find_end(struct plan *plan, const struct job *job, const struct obse
     if (elastic_has_waited(job, observed))
         return end(plan, OUTCOME_MAX_WAIT, EXIT_WAITED, "too few workers were there in time%s%s",
                    launcher->message[0] != '\0' ? ": " : "", launcher->message);
-    /* A launcher that has waited for a worker in vain knows less of it than the cluster. */
+    /* If the launcher has waited for a worker in vain, the cluster knows better why. */
     if (launcher->phase == POD_FAILED && launcher->exit_code == EXIT_WAITED &&
         find_pods_end(plan, job, observed, now_s))
         return true;
@@ -206,7 +206,7 @@ static bool find_pods_end(struct plan *plan, const struct job *job,
     const struct observed_object *launcher = &observed->object[object_launcher(job)];
     size_t                        i;
 
-    /* The launcher knows how long it can wait for others. */
+    /* An elastic launcher decides how long it waits for workers. */
     for (i = 0; i < object_pods(job) && (!elastic_goes_on(job, observed) ||
                                          launcher->phase == POD_PENDING); i++)
         if (find_pod_end(plan, job, observed, object_pod(job, i), now_s))
@@ -264,7 +264,7 @@ static void find_launcher_failure(struct failure *failure, const struct job *job
          pod->message);
 }
 
-/* Behind what the launcher says: it may know no more than that a node is lost. */
+/* Appends how the worker ended: the launcher may know only that a node is lost. */
 static void tell_lost(struct failure *failure, const struct job *job,
                       const struct observed *observed, size_t number)
 {
@@ -291,7 +291,7 @@ static bool fail(struct failure *failure, int exit_code, bool is_own, const char
     return true;
 }
 
-/* A deadline is final: the time of the next attempt would be over, too. */
+/* A deadline is final: the next attempt would exceed it, too. */
 static bool may_retry(const struct failure *failure, const struct job *job,
                       const struct observed *observed, int64_t now_s)
 {
@@ -305,7 +305,7 @@ static bool may_retry(const struct failure *failure, const struct job *job,
             (attempts->started_s == 0 || now_s - attempts->started_s < job->deadline_s));
 }
 
-/* The job ends because of this Pod, which cannot start. */
+/* Does the job end because this Pod cannot start? */
 static bool find_pod_end(struct plan *plan, const struct job *job, const struct observed *observed,
                          size_t number, int64_t now_s)
 {
@@ -354,7 +354,7 @@ static bool cannot_start(const struct observed_object *pod, int64_t now_s)
     return false;
 }
 
-/* What has to be kept before a launcher goes, and once it is there. */
+/* Finds what to store before a launcher is deleted, and once it exists. False: nothing. */
 static bool next_attempt(struct plan *plan, const struct job *job, const struct observed *observed,
                          int64_t now_s)
 {
@@ -387,7 +387,7 @@ static bool next_attempt(struct plan *plan, const struct job *job, const struct 
     return true;
 }
 
-/* Only then are their init containers done. */
+/* Have all Pods started? Only then are their init containers done. */
 static bool have_all_begun(const struct job *job, const struct observed *observed)
 {
     const struct observed_object *pod;
@@ -401,7 +401,7 @@ static bool have_all_begun(const struct job *job, const struct observed *observe
     return true;
 }
 
-/* Old objects by new ones. */
+/* Replaces stale objects, and creates missing ones. */
 static void replace(struct plan *plan, const struct job *job, const struct observed *observed,
                     int64_t now_s)
 {
@@ -414,7 +414,7 @@ static void replace(struct plan *plan, const struct job *job, const struct obser
         add(plan, ACTION_NODES, OBJECT_HOSTS);
 }
 
-/* Those of an elastic job; the launcher's Pod is told, or it would see that much later. */
+/* Changes an elastic job's hosts, then the launcher's Pod, which else sees that much later. */
 static bool change_hosts(struct plan *plan, const struct job *job, const struct observed *observed)
 {
     const struct observed_object *launcher = &observed->object[object_launcher(job)];
@@ -430,14 +430,14 @@ static bool change_hosts(struct plan *plan, const struct job *job, const struct 
     return plan->count > 0;
 }
 
-/* First the launcher if it runs, so that it ends the run, then the other Pods, then what they were
- * made from. True as long as there is any. */
+/* Removes the launcher first if it runs, so that it ends the run, then the other Pods, then the
+ * objects that they need. True while there are stale objects. */
 static bool remove_stale(struct plan *plan, const struct job *job, const struct observed *observed,
                          int64_t now_s)
 {
     bool may_run = observed->object[OBJECT_LAUNCHER].phase != POD_PENDING;
 
-    if (elastic_goes_on(job, observed)) { /* nobody waits for those that go */
+    if (elastic_goes_on(job, observed)) { /* the run need not wait for these */
         remove_from(plan, job, observed, OBJECT_PODS, observed->count, now_s);
         return false;
     }
@@ -448,7 +448,7 @@ static bool remove_stale(struct plan *plan, const struct job *job, const struct 
            remove_from(plan, job, observed, OBJECT_LAUNCHER_KEY, OBJECT_GROUP + 1, now_s);
 }
 
-/* The first worker is the last. */
+/* Removes the first worker last. */
 static bool remove_from(struct plan *plan, const struct job *job, const struct observed *observed,
                         size_t first, size_t end, int64_t now_s)
 {
@@ -485,7 +485,7 @@ static bool is_stale(const struct job *job, const struct observed *observed, siz
                               (number == object_launcher(job) || observed_is_finished(object)));
 }
 
-/* What is missing. False if that cannot be created any more: the job ends. */
+/* Creates missing objects. False: they cannot be created any more, so the job ends. */
 static bool create(struct plan *plan, const struct job *job, const struct observed *observed,
                    int64_t now_s)
 {
@@ -495,7 +495,7 @@ static bool create(struct plan *plan, const struct job *job, const struct observ
     if (!create_keys(plan, job, observed, now_s))
         return false;
     if (plan->count > before || plan->is_unsettled != was_unsettled)
-        return true; /* first the Secrets, as a pair */
+        return true; /* create the two Secrets first */
     for (i = OBJECT_HOSTS; i < OBJECT_PODS; i++)
         if (object_is_wanted(job, i) && !observed->object[i].exists)
             add(plan, ACTION_CREATE, i);
@@ -507,7 +507,7 @@ static bool create(struct plan *plan, const struct job *job, const struct observ
     return true;
 }
 
-/* The two Secrets fit each other only if they were made together. */
+/* The two Secrets match only if they were made together. */
 static bool create_keys(struct plan *plan, const struct job *job, const struct observed *observed,
                         int64_t now_s)
 {
@@ -521,7 +521,7 @@ static bool create_keys(struct plan *plan, const struct job *job, const struct o
     for (i = OBJECT_PODS; i < observed->count; i++)
         pods += observed->object[i].exists;
     if (pods == object_pods(job))
-        return true; /* each has what it needs */
+        return true; /* each Pod has its keys already */
     if (pods > 0) {
         end(plan, OUTCOME_STUCK, EXIT_UNREACHABLE, "Secret %s was deleted",
             object_name(job, missing).text);
@@ -580,7 +580,7 @@ static void tell_wait(struct plan *plan, const struct job *job, const struct obs
     tell_attempt(plan, job, observed);
 }
 
-/* " (attempt 2, 1 of 3 retries used)"; a pause begins another attempt, too. */
+/* Appends " (attempt 2, 1 of 3 retries used)"; a pause also begins another attempt. */
 static void tell_attempt(struct plan *plan, const struct job *job, const struct observed *observed)
 {
     const struct attempts *attempts = &observed->attempts;

@@ -1,19 +1,21 @@
 /* plan.h - what to do next for a job: a pure function of what is observed
  *
- * Whoever carries out the actions may be killed after any of them: who comes next observes, and
- * plans the same end. Two may do so at once: what one has done already, the other gets told by the
- * server, observes, and plans anew.
+ * muster may be killed after any action: the next muster observes the job, and plans the same
+ * end. Two may act at once: the server tells one what the other has already done; it observes
+ * that and plans again.
  *
- * A job has attempts. One ends with its launcher. If it has failed and there are retries left, and
- * after a pause or a change of the number of workers, the next one begins: Pods that have ended or
- * are of another size are replaced under the same names, and with the launcher the run starts
- * again; workers that are well are kept. Waiting never counts as a failure. A worker that is gone
- * while the launcher runs is replaced when that has ended of it, or has not for PLAN_WORKER_S.
+ * A job has attempts. An attempt ends with its launcher. If it has failed and retries are left,
+ * or after a pause or a change of the number of workers, the next attempt begins. muster keeps
+ * healthy workers and replaces, under the same names, Pods that have ended or were made for
+ * another number of workers; the new launcher starts the run again. Waiting never counts as a
+ * failure. If a worker vanishes while the launcher runs, muster replaces it when the launcher
+ * has ended because of that, or after PLAN_WORKER_S.
  *
- * The run of an elastic job goes on: a lost worker is replaced at once, and another number of
- * workers becomes another hostfile, which the launcher watches. A new worker is in it once it is
- * ready. One that is to go is taken out of it first, those with the highest numbers; its Pod ends
- * when the launcher has let it go (muster-init --leave), and is deleted then.
+ * The run of an elastic job continues: muster replaces a lost worker at once, and writes
+ * another number of workers into the hostfile, which the launcher watches. It adds a new worker
+ * to the hostfile once that is ready. Workers with the highest numbers leave first. muster
+ * removes them from the hostfile; their Pods end when the launcher has released them
+ * (muster-init --leave), and muster then deletes the Pods.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_LIFE_PLAN_H
@@ -22,50 +24,50 @@
 #include "job/job.h"
 #include "life/observed.h"
 
-#define PLAN_IMAGE_S  30 /* an image whose pull fails for that long is wrong */
-#define PLAN_WORKER_S 60 /* muster notices a dead worker in that time */
-#define PLAN_TELL_S   20 /* after a launcher has lost a worker, for the cluster to say why */
-/* A worker that is to go waits so long for the launcher to let it go: ranks may save for 300 s from
- * when the launcher's node has brought it the hostfile, and have a grace then. */
+#define PLAN_IMAGE_S  30 /* an image whose pull fails this long is wrong */
+#define PLAN_WORKER_S 60 /* muster notices a dead worker in this time */
+#define PLAN_TELL_S   20 /* for the cluster to say why a launcher has lost a worker */
+/* How long a leaving worker waits for the launcher to release it: ranks may save for 300 s from
+ * when the launcher's node has updated the hostfile, and then have a grace period. */
 #define PLAN_LEAVE_S  540
-#define PLAN_AGAIN_S  10 /* between a worker's end and the next one in its place */
-#define PLAN_PAIR_S   30 /* the other of two Secrets may still come from another muster */
+#define PLAN_AGAIN_S  10 /* from a worker's end to its replacement */
+#define PLAN_PAIR_S   30 /* for another muster to create the second of two Secrets */
 
 enum action_kind {
     ACTION_CREATE,
     ACTION_DELETE,
-    ACTION_RECORD,  /* keep outcome, exit_code and why in the anchor */
-    ACTION_ATTEMPT, /* keep attempts in the anchor */
-    ACTION_LINES,   /* keep the last lines of a failed Pod in the anchor */
-    ACTION_HOSTS,   /* of an elastic job: the hostfile has so many workers as plan->hosts says */
-    ACTION_TELL,    /* the launcher's Pod, so that it gets that hostfile now */
-    ACTION_NODES,   /* the hosts have the nodes of the workers, and their classes */
-    ACTION_CHANGE,  /* keep the job that the custom resource asks for in the anchor */
+    ACTION_RECORD,  /* store outcome, exit_code and why in the anchor */
+    ACTION_ATTEMPT, /* store attempts in the anchor */
+    ACTION_LINES,   /* store the last lines of a failed Pod in the anchor */
+    ACTION_HOSTS,   /* elastic job: write plan->hosts workers into the hostfile */
+    ACTION_TELL,    /* change the launcher's Pod, so that it gets that hostfile now */
+    ACTION_NODES,   /* store the workers' nodes and their classes in the hosts */
+    ACTION_CHANGE,  /* store the job that the custom resource asks for in the anchor */
 };
 
 struct action {
     enum action_kind kind;
     size_t           number; /* of the object, as in objects.h */
-    char             uid[64]; /* of what is to be deleted */
+    char             uid[64]; /* of the object to delete */
 };
 
 struct plan {
     struct action *action;
     size_t         count;
-    struct attempts attempts; /* as they are from now on */
-    enum outcome   outcome; /* OUTCOME_NONE: it is running, or waiting */
-    bool           is_deleted; /* the anchor is gone: somebody has deleted the job */
+    struct attempts attempts; /* from now on */
+    enum outcome   outcome; /* OUTCOME_NONE: the job runs or waits */
+    bool           is_deleted; /* the anchor is gone: the job was deleted */
     int            exit_code;
-    bool           is_running; /* nothing is waited for */
-    bool           is_unsettled; /* something has to go, or come from another muster, first */
+    bool           is_running; /* the job waits for nothing */
+    bool           is_unsettled; /* an object must vanish, or come from another muster, first */
     int64_t        hosts;
-    char           why[800]; /* in one line: what is waited for, or how it ended */
+    char           why[800]; /* in one line: what the job waits for, or how it ended */
 };
 
-/* now_s: since 1970, by the API server's clock, as the times that others have written into the
- * job's objects. The clocks of nodes need not agree with it, where observed_see() was called
- * before. A plan that has ended and has no action is final, but for the deletion of the anchor when
- * the job's time to live is over. End with plan_clear(). */
+/* now_s: since 1970, by the API server's clock, like the times in the job's objects. The clocks
+ * of nodes need not agree with it if observed_see() was called before. A plan with an outcome
+ * and without actions is final, except that the anchor is deleted when the job's time to live
+ * is over. Free with plan_clear(). */
 void plan_make(struct plan *plan, const struct job *job, const struct observed *observed,
                int64_t now_s);
 void plan_clear(struct plan *plan);

@@ -12,7 +12,7 @@
 #include "life/elastic.h"
 #include "objects/objects.h"
 
-/* How many Pods are in which state. */
+/* The number of Pods in each state. */
 struct tally {
     int64_t creating, deleted, failed, pending, running, succeeded, unknown, ready;
 };
@@ -89,13 +89,13 @@ static const char *phase_of(const struct job *job, const struct observed *observ
         return plan->outcome == OUTCOME_SUCCEEDED ? "Succeeded" : "Failed";
     if (elastic_goes_on(job, observed) &&
         observed->object[object_launcher(job)].phase == POD_RUNNING)
-        return "Running"; /* whatever the others do */
+        return "Running"; /* whatever state the other Pods are in */
     if (tally->unknown > 0)
         return "Unknown";
     return !job->is_paused && tally->running == (int64_t)object_pods(job) ? "Running" : "Pending";
 }
 
-/* why: what is waited for, or how it ended. */
+/* why: what the job waits for, or how it ended. */
 static json_t *conditions(const char *phase, const char *why, bool is_paused,
                           const struct tally *tally)
 {
@@ -127,7 +127,7 @@ static json_t *conditions(const char *phase, const char *why, bool is_paused,
 
 static json_t *condition(const char *type, bool is_true, const char *reason, const char *why)
 {
-    json_t *message = json_string(why); /* NULL: it was cut within a letter */
+    json_t *message = json_string(why); /* NULL: truncated within a character */
 
     return json_pack("{ssssssso}", "type", type, "status", is_true ? "True" : "False", "reason",
                      reason, "message", message != NULL ? message : json_string(""));
@@ -180,7 +180,7 @@ static const json_t *find_condition(const json_t *status, const json_t *type)
     return NULL;
 }
 
-/* The Pods of a role, of those that object_pod() counts. */
+/* Describes the Pods of a role, which object_pod() counts from first to end. */
 static json_t *task(const struct job *job, const struct observed *observed, const char *type,
                     size_t first, size_t end)
 {
@@ -199,7 +199,7 @@ static json_t *task(const struct job *job, const struct observed *observed, cons
                      (json_int_t)observed->attempts.failures, "status", list);
 }
 
-/* The one that trains. */
+/* Describes the training container. */
 static json_t *containers(const struct job *job, const struct observed_object *pod)
 {
     json_t *name = json_object_get(template_container(job->template), "name"), *one;

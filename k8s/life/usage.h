@@ -1,4 +1,4 @@
-/* usage.h - what metrics-server says of a Pod
+/* usage.h - the resources that a Pod uses, measured by metrics-server
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_USAGE_H
@@ -9,10 +9,10 @@
 #include <jansson.h>
 
 struct usage {
-    double cores, bytes; /* of all its containers */
+    double cores, bytes; /* of all containers of the Pod */
 };
 
-/* From a PodMetricsList. False: it does not have that Pod, or no figures of it. */
+/* Reads a Pod's usage from a PodMetricsList. False: no such Pod, or no figures for it. */
 bool usage_of_pod(struct usage *usage, const json_t *list, const char *pod);
 
 #endif

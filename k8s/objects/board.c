@@ -59,7 +59,7 @@ static json_t *make_pod(const struct job *job)
                      "annotations", "sidecar.istio.io/inject", "false", "spec", spec);
 }
 
-/* In the workers' image, unless another one is asked for, and without GPUs. */
+/* Uses the workers' image unless job->board_image is set, and no GPUs. */
 static json_t *make_container(const struct job *job)
 {
     const json_t *worker = template_container(job->template);
@@ -82,7 +82,7 @@ static json_t *make_container(const struct job *job)
     return container;
 }
 
-/* An emptyDir is of one Pod alone. */
+/* Skips each emptyDir, because Pods cannot share it. */
 static void share_volumes(const struct job *job, json_t *spec, json_t *container)
 {
     const json_t *volumes = json_object_get(json_object_get(job->template, "spec"), "volumes");
@@ -107,7 +107,8 @@ static void share_volumes(const struct job *job, json_t *spec, json_t *container
     }
 }
 
-/* Its root directory is read-only. A claim that is mounted there stays: two are refused. */
+/* The root directory is read-only. If the template mounts a volume on /tmp, that stays:
+ * Kubernetes refuses two mounts at one path. */
 static void add_tmp(json_t *spec, json_t *container)
 {
     const json_t *mounts = json_object_get(container, "volumeMounts");

@@ -1,7 +1,6 @@
-/* board.h - TensorBoard beside a job: a Deployment and the Service that leads to it
+/* board.h - TensorBoard beside a job: a Deployment and its Service
  *
- * It sees what the workers' Pods mount from outside, for reading, and stays until the job is
- * deleted.
+ * TensorBoard mounts the workers' outside volumes read-only, and runs until the job is deleted.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_BOARD_H
@@ -12,9 +11,9 @@
 #include "job/job.h"
 
 #define BOARD_PORT 6006
-#define BOARD_ROLE "tensorboard" /* its label, as "worker" and "launcher" */
+#define BOARD_ROLE "tensorboard" /* its role label, like "worker" and "launcher" */
 
-/* Without apiVersion, kind and name. New references. */
+/* Both return a new reference, without apiVersion, kind and name. */
 json_t *board_deployment(const struct job *job);
 json_t *board_service(const struct job *job);
 

@@ -14,7 +14,7 @@ enum object_kind group_kind(const struct job *job)
                                      : KIND_VOLCANO_GROUP;
 }
 
-/* The launcher counts: it is created with the workers, and waits for them by itself. */
+/* minMember counts the launcher: it is created with the workers, and waits for them. */
 json_t *group_make(const struct job *job)
 {
     json_t *template = json_object_get(job->template, "spec"), *class;

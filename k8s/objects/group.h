@@ -9,13 +9,13 @@
 #include "job/job.h"
 #include "objects/objects.h"
 
-/* That of the job's scheduler. */
+/* Returns the kind of PodGroup that the job's scheduler uses. */
 enum object_kind group_kind(const struct job *job);
 
-/* Without apiVersion, kind and name. New reference. */
+/* Returns a new reference, without apiVersion, kind and name. */
 json_t *group_make(const struct job *job);
 
-/* By which its Pods belong to it: a label or an annotation of their metadata. */
+/* Adds the label or annotation that makes a Pod with this metadata a member of the group. */
 void group_mark(const struct job *job, json_t *metadata);
 
 #endif

@@ -19,7 +19,7 @@
 #define BLOB_BYTES  512
 #define LINE_LETTERS 70
 
-/* A private key in OpenSSH's format, before base64; PROTOCOL.key of OpenSSH tells it. */
+/* A private key in OpenSSH's format, before base64; see PROTOCOL.key of OpenSSH. */
 struct blob {
     unsigned char bytes[BLOB_BYTES];
     size_t        size;

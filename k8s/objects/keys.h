@@ -1,7 +1,7 @@
 /* keys.h - the SSH keys of a job: one to log in with, and a host key for each worker
  *
- * Ed25519 by OpenSSL, in OpenSSH's formats. They are in memory alone: never in a file, an argument
- * or a variable of the environment. keys_clear() wipes them.
+ * OpenSSL makes Ed25519 keys; they have OpenSSH's formats. They exist only in memory, never in
+ * a file, an argument or an environment variable. keys_clear() wipes them.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_KEYS_H
@@ -13,7 +13,7 @@
 
 struct key {
     char *private_text; /* "-----BEGIN OPENSSH PRIVATE KEY-----..." */
-    char *public_text;  /* "ssh-ed25519 AAAA...", without a comment and a newline */
+    char *public_text;  /* "ssh-ed25519 AAAA...", no comment, no newline */
 };
 
 struct keys {
@@ -22,7 +22,7 @@ struct keys {
     size_t      hosts;
 };
 
-/* -1 if OpenSSL could not; *keys is then empty. */
+/* -1: OpenSSL failed; *keys is then empty. */
 int  keys_make(struct keys *keys, size_t hosts, struct error *err);
 void keys_clear(struct keys *keys);
 

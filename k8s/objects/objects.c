@@ -153,7 +153,7 @@ json_t *object_make(const struct job *job, size_t number, const struct object_fo
     return with_head(object, job, number, what);
 }
 
-/* With apiVersion, kind, and what all have in metadata. Takes the object. */
+/* Adds apiVersion, kind, and the metadata that all objects have. Takes the object. */
 static json_t *with_head(json_t *object, const struct job *job, size_t number,
                          const struct object_for *what)
 {
@@ -204,7 +204,7 @@ static void set_nodes(json_t *metadata, const json_t *nodes)
     free(text);
 }
 
-/* uid NULL: nobody. */
+/* uid NULL: no owner. */
 static void set_owner(json_t *metadata, const struct object_kind_row *kind, const char *name,
                       const char *uid)
 {
@@ -228,7 +228,7 @@ static void set_label(json_t *labels, const char *name, int64_t number)
     json_object_set_new(labels, name, json_string(text));
 }
 
-/* The job itself, for whoever comes next. */
+/* The anchor contains the job itself, so that later commands can read it. */
 static json_t *anchor(const struct job *job)
 {
     json_t *document = job_document(job);
@@ -267,7 +267,7 @@ static json_t *worker_keys(const struct job *job, const struct keys *keys)
     char   *name, *line;
     int64_t i;
 
-    /* No forwarding, no terminal: muster needs neither. */
+    /* "restrict" forbids forwarding and terminals; muster needs neither. */
     line = xasprintf("restrict %s\n", keys != NULL ? keys->user.public_text : NO_KEY);
     json_object_set_new(data, "authorized_keys", json_string(line));
     free(line);
@@ -283,7 +283,7 @@ static json_t *worker_keys(const struct job *job, const struct keys *keys)
 static json_t *hosts(const struct job *job, const struct object_for *what)
 {
     struct buffer lines = { 0 }, config = { 0 };
-    const char   *all = node_class(job->template), *class; /* for the account of the costs */
+    const char   *all = node_class(job->template), *class; /* to account for costs */
     json_t       *object;
     int64_t       i;
 
@@ -307,7 +307,7 @@ static json_t *hosts(const struct job *job, const struct object_for *what)
     return object;
 }
 
-/* Of the node that it is on; NULL: not known. */
+/* Returns the class of the worker's node; NULL: unknown. */
 static const char *class_of(const json_t *nodes, int64_t worker)
 {
     const char *text = json_string_value(json_array_get(nodes, (size_t)worker));
@@ -316,8 +316,8 @@ static const char *class_of(const json_t *nodes, int64_t worker)
     return text != NULL ? text + 1 : NULL;
 }
 
-/* Workers have names before they are ready: the launcher's wait, not DNS, decides when it
- * begins. */
+/* DNS resolves workers before they are ready: muster-init's wait, not DNS, decides when the
+ * launcher begins. */
 static json_t *service(const struct job *job)
 {
     return json_pack("{s{sss{ss}sbs[{sssisi}]}}", "spec", "clusterIP", "None", "selector",
@@ -325,7 +325,7 @@ static json_t *service(const struct job *job)
                      "ssh", "port", SSH_PORT, "targetPort", SSH_PORT);
 }
 
-/* By peer, not by port: NCCL takes any port. */
+/* Filters by peer, not by port, because NCCL uses any port. */
 static json_t *policy(const struct job *job)
 {
     return json_pack("{s{s{s{ss}}s[s]s[{s[{s{s{ss}}}]}]}}", "spec", "podSelector", "matchLabels",

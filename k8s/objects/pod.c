@@ -55,14 +55,14 @@ json_t *pod_worker(const struct job *job, size_t index, const struct object_for 
         add_launcher(job, pod, container, true, what);
     else
         json_object_set_new(container, "command", worker_command(job));
-    if (privileges_has_host_network(pod)) /* else it could not find the others by name */
+    if (privileges_has_host_network(pod)) /* else the worker could not resolve the others */
         set_default(json_object_get(pod, "spec"), "dnsPolicy",
                     json_string("ClusterFirstWithHostNet"));
     free(name);
     return pod;
 }
 
-/* In the image of the workers and with their data, but without their GPUs. */
+/* The launcher has the workers' image and data, but not their GPUs. */
 json_t *pod_launcher(const struct job *job, const struct object_for *what)
 {
     char   *name = xasprintf("%s-launcher", job->name);
@@ -101,7 +101,7 @@ json_t *pod_inner(json_t *object, const char *name, json_t *(*make)(void))
     return json_object_get(object, name);
 }
 
-/* What both kinds share. */
+/* Makes what worker and launcher Pods have in common. */
 static json_t *make_pod(const struct job *job, const char *role, const char *name,
                         const struct object_for *what)
 {
@@ -114,7 +114,7 @@ static json_t *make_pod(const struct job *job, const char *role, const char *nam
     json_object_set_new(pod_inner(metadata, "labels", json_object), LABEL_ROLE, json_string(role));
     group_mark(job, metadata);
     set_default(pod_inner(metadata, "annotations", json_object), "sidecar.istio.io/inject",
-                json_string("false")); /* it would come between the ranks */
+                json_string("false")); /* Istio's proxy would intercept the ranks' traffic */
     json_object_set_new(spec, "hostname", json_string(name));
     json_object_set_new(spec, "subdomain", json_string(job->name));
     json_object_set_new(spec, "restartPolicy", json_string("Never"));
@@ -140,7 +140,7 @@ static void add_launcher(const struct job *job, json_t *pod, json_t *container, 
                          const struct object_for *what)
 {
     json_t *spec = json_object_get(pod, "spec");
-    /* OpenSSH refuses a key of its own user that the group can read, and takes one of root's. */
+    /* OpenSSH refuses a group-readable key of its own user, but accepts one of root's. */
     int     mode = job->as_root ? 0400 : 0440;
     char   *name = xasprintf("%s-launcher-key", job->name);
 
@@ -151,7 +151,7 @@ static void add_launcher(const struct job *job, json_t *pod, json_t *container, 
     add_mount(pod, container, "muster-hosts", POD_HOSTS,
               json_pack("{s{ss}}", "configMap", "name", name));
     free(name);
-    if (job->is_debug) { /* so that muster in a shell there needs no options */
+    if (job->is_debug) { /* so that muster needs no options in a shell of this Pod */
         add_env(container, "MUSTER_HOSTFILE", POD_HOSTS "/hostfile");
         add_env(container, "MUSTER_SSH_CONFIG", POD_HOSTS "/ssh_config");
     }
@@ -191,7 +191,7 @@ static json_t *worker_command(const struct job *job)
     return command;
 }
 
-/* In the launcher's place. It is there until somebody deletes or pauses the job. */
+/* Replaces the launcher's command. The Pod runs until the user deletes or pauses the job. */
 static json_t *debug_command(const struct job *job, bool has_sshd)
 {
     json_t *command;
@@ -224,7 +224,7 @@ static json_t *command_of(const struct job *job, bool has_sshd, json_t *containe
         add_word(command, "muster");
         add_word(command, "--hostfile=" POD_HOSTS "/hostfile");
         add_word(command, "--ssh-config=" POD_HOSTS "/ssh_config");
-        /* An attempt whose launcher was killed may still have ranks in the workers. */
+        /* If an earlier attempt's launcher was killed, the workers may still run its ranks. */
         snprintf(text, sizeof text, "--env=MUSTER_ATTEMPT=%" PRId64, what->attempt);
         add_word(command, text);
         add_elastic(job, command);
@@ -240,7 +240,7 @@ static json_t *command_of(const struct job *job, bool has_sshd, json_t *containe
     return command;
 }
 
-/* Where Kubernetes looks for what a container says at its end. */
+/* muster-init writes its report where Kubernetes reads a container's termination message. */
 static void add_report(json_t *container, json_t *command)
 {
     const char *path = json_string_value(json_object_get(container, "terminationMessagePath"));
@@ -250,7 +250,7 @@ static void add_report(json_t *container, json_t *command)
     free(word);
 }
 
-/* The run goes on without this controller, by the hostfile alone. */
+/* With these options the run needs only the hostfile, not this controller. */
 static void add_elastic(const struct job *job, json_t *command)
 {
     char text[64];
@@ -273,7 +273,7 @@ static void add_words(json_t *command, const struct strlist *words)
         add_word(command, words->item[i]);
 }
 
-/* Kubernetes would replace $(NAME), and $$ by $. */
+/* Doubles each $: Kubernetes would expand $(NAME), and replace $$ by $. */
 static void add_word(json_t *command, const char *word)
 {
     char *doubled = xmalloc(2 * strlen(word) + 1), *to = doubled;
@@ -298,7 +298,7 @@ static void add_mount(json_t *pod, json_t *container, const char *name, const ch
                           json_pack("{ssss}", "name", name, "mountPath", path));
 }
 
-/* Unless the template has it. */
+/* Sets the variable unless the template does. */
 static void add_env(json_t *container, const char *name, const char *value)
 {
     json_t     *list = pod_inner(container, "env", json_array);

@@ -12,26 +12,26 @@
 
 #include "job/job.h"
 
-/* What the image has to have: contrib/kubernetes/Dockerfile. */
+/* The image must have this user: contrib/kubernetes/Dockerfile. */
 #define POD_USER "muster"
 #define POD_UID  1000
 #define POD_HOME "/home/muster"
 
 #define POD_HOSTS   "/etc/muster/hosts"   /* hostfile, ssh_config */
-#define POD_KEY     "/etc/muster/key"     /* of the launcher: id_ed25519, known_hosts */
-#define POD_HOST    "/etc/muster/host"    /* of a worker: host_key, authorized_keys */
+#define POD_KEY     "/etc/muster/key"     /* in the launcher: id_ed25519, known_hosts */
+#define POD_HOST    "/etc/muster/host"    /* in a worker: host_key, authorized_keys */
 #define POD_RUN     "/run/muster"
 
-/* Without apiVersion, kind and name. New references. If what->is_last the launcher lets the workers
- * end in any case, else only if the run succeeds. */
+/* Both return a new reference, without apiVersion, kind and name. If what->is_last, the
+ * launcher lets the workers exit after any run, else only after a run that succeeds. */
 struct object_for;
 json_t *pod_worker(const struct job *job, size_t index, const struct object_for *what);
 json_t *pod_launcher(const struct job *job, const struct object_for *what);
 
-/* Pod Security "restricted", as far as the template leaves it open. */
+/* Adds what Pod Security "restricted" requires, unless the template sets it. */
 void pod_add_security(const struct job *job, json_t *spec, json_t *container);
 
-/* The object or list in that field, made if it is not there; borrowed. */
+/* Returns the object or list in that field, borrowed. Makes it if it is missing. */
 json_t *pod_inner(json_t *object, const char *name, json_t *(*make)(void));
 
 #endif

@@ -1,15 +1,16 @@
-/* bcast.c - `muster bcast`: files of this machine, or of one node (origin.h), to all nodes
+/* bcast.c - `muster bcast`: copies files of this machine, or of one node (origin.h), to all
+ * nodes
  *
- * Each node gets one tree (bcast_tree.h) after the other: where it is, then its entries, a frame
- * full of them at a time. The agent makes directories and links, and answers which files it
- * wants. Of those it is told the hashes of all chunks (chunk.h), a window of them at a time. The
- * agent takes what it has already from its own disk, and gets the rest from another node
- * (bcast_links.c) or asks us for it (bcast_files.c). As soon as everything is settled, nothing of
- * the tree can fail any more.
+ * Each node gets one tree (bcast_tree.h) after the other: its root, then its entries, one frame
+ * full at a time. The agent makes directories and links, and answers which files it wants. For
+ * those we send the hashes of all chunks (chunk.h), one window at a time. The agent takes the
+ * chunks that it already has from its own disk, and gets the rest from another node
+ * (bcast_links.c) or from us (bcast_files.c). Once every hash is settled, nothing of the tree
+ * can fail any more.
  *
- * Nodes do not wait for each other, but one that others get their chunks from stays until they
- * have them. What a node does not get is a row of the table at the end, and the rest continues,
- * unless its disk is full.
+ * Nodes do not wait for each other, but a node that serves others stays until they have their
+ * chunks. A file that a node does not get becomes a row of the table at the end, and the node
+ * continues with its other files, unless its disk is full.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -25,12 +26,12 @@
 #include "node/node_job.h"
 #include "xalloc.h"
 
-/* What is on its way to all nodes together, and what to one. */
+/* Bytes in flight to all nodes together, and to one node. */
 #define WINDOW_TOTAL (64u << 20)
 #define WINDOW_LEAST (64u << 10)
 #define WINDOW_MOST  (4u << 20)
-#define STALL_S      60.0 /* for the agent to deal with anything at all, or --dead-after */
-#define WAIT_S       86400.0 /* for the node that has the files, which has a deadline of its own */
+#define STALL_S      60.0 /* for the agent to handle anything at all, or --dead-after */
+#define WAIT_S       86400.0 /* for the origin, which has its own deadline */
 #define ROOT_BLOB    1
 
 static int  bcast_prepare(const struct run *run, void **data);
@@ -136,7 +137,8 @@ static void begin(struct run *run, struct node *node)
     bcast_pump(run, node);
 }
 
-/* Its entries are known. It is the first one, so that the others get their chunks from it. */
+/* Once the entries of the origin are known, it joins the chain first, so that the others get
+ * their chunks from it. */
 void bcast_begin_all(struct run *run, struct node *origin)
 {
     struct bcast *bcast = bcast_of(run);
@@ -189,7 +191,7 @@ static void end_without_origin(struct run *run, struct node *node)
     node_enter(node, NODE_PROBED, 0);
 }
 
-/* After STOP only failures can come. */
+/* After STOP, only FAILED can come. */
 static bool bcast_take(struct run *run, struct node *node, const struct frame *frame,
                        const json_t *body)
 {
@@ -252,13 +254,13 @@ void bcast_pump(struct run *run, struct node *node)
         bcast_links_done(run, node);
 }
 
-/* One that is silent is lost when the user says, and no sooner. */
+/* A silent node is lost after --dead-after, not sooner. */
 static double stall_s(const struct run *run)
 {
     return run->options->dead_after_s > STALL_S ? run->options->dead_after_s : STALL_S;
 }
 
-/* Do one step, or send one frame; false: something must come first, or it is done. */
+/* Does one step, or sends one frame; false: an answer must come first, or the copy is done. */
 static bool send_next(struct run *run, struct node *node, struct copy *copy)
 {
     const struct tree *tree = &bcast_of(run)->trees.tree[copy->tree];
@@ -307,7 +309,7 @@ static bool next_tree(struct run *run, struct node *node, struct copy *copy)
     return true;
 }
 
-/* On this machine a tree may be its own source. */
+/* A node on this machine may be the source of a tree. */
 static bool is_source(const struct tree *tree, const struct node *node)
 {
     struct stat here, there;
@@ -340,7 +342,7 @@ static bool take_failed(struct run *run, struct node *node, const json_t *body)
         (size_t)number >= bcast->trees.tree[tree].items)
         return false;
     if (copy->is_done)
-        return true; /* its disk is full, and that was told */
+        return true; /* its disk is full, which it has reported */
     bcast_failed(run, node, (size_t)tree, (size_t)number, what, text);
     if (json_is_true(json_object_get(body, "all")))
         copy->is_done = true;

@@ -1,7 +1,7 @@
-/* bcast_files.c - what of a tree is sent to a node, and what it answers
+/* bcast_files.c - sends the parts of a tree to a node, and handles the answers
  *
- * ENTRIES and the contents of chunks take credit, which comes back when the agent has dealt with
- * them. Hashes are sent as far as ROWS_MAX and ROWS_BYTES allow.
+ * ENTRIES and the contents of chunks use credit, which the agent returns when it has handled
+ * them. ROWS_MAX and ROWS_BYTES limit the hashes.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -14,7 +14,7 @@
 #include "buffer.h"
 #include "xalloc.h"
 
-#define PART_MAX (128u << 10) /* of a chunk, entries or hashes, in one frame */
+#define PART_MAX (128u << 10) /* bytes of a chunk, entries or hashes in one frame */
 
 static bool next_need(struct bcast *bcast, struct node *node, struct copy *copy);
 static void take_back(struct run *run, struct node *node, struct copy *copy, struct chunk chunk,
@@ -36,7 +36,7 @@ void bcast_files_clear(struct copy *copy)
 
 /* --- contents --------------------------------------------------------------- */
 
-/* A part of a chunk. */
+/* Sends a part of a chunk. */
 bool bcast_send_needed(struct run *run, struct node *node, struct copy *copy)
 {
     static unsigned char bytes[PART_MAX];
@@ -87,7 +87,7 @@ static bool next_need(struct bcast *bcast, struct node *node, struct copy *copy)
     return true;
 }
 
-/* A file that changes while it is sent is left out. */
+/* Withdraws a file that changes while it is sent. */
 static void take_back(struct run *run, struct node *node, struct copy *copy, struct chunk chunk,
                       const char *why)
 {
@@ -151,8 +151,8 @@ static bool add_row(struct run *run, struct node *node, struct copy *copy, struc
     return true;
 }
 
-/* Of the chunk that is next; NULL: none is, or there is no room for it, or something is_unsent
- * which must go before we take a file back. */
+/* Returns the hash of the next chunk. NULL: there is none, or no room for it, or it must
+ * withdraw a file but a row is_unsent, which must be sent first. */
 static const unsigned char *next_hash(struct run *run, struct node *node, struct copy *copy,
                                       bool is_unsent, struct chunk *chunk)
 {
@@ -210,7 +210,7 @@ static void send_with_credit(struct node *node, struct copy *copy, enum frame_ty
 
 /* --- answers ---------------------------------------------------------------- */
 
-/* In order, and therefore no file twice. */
+/* The numbers must increase, so that no file comes twice. */
 bool bcast_take_wanted(struct bcast *bcast, struct copy *copy, const struct frame *frame)
 {
     const struct tree *tree = &bcast->trees.tree[copy->tree];
@@ -233,7 +233,8 @@ bool bcast_take_wanted(struct bcast *bcast, struct copy *copy, const struct fram
     return true;
 }
 
-/* What it was told of, in any order. It may ask twice, if another node had sent it wrong bytes. */
+/* A node may request any chunk whose hash it was sent, in any order. It may request one twice,
+ * if another node sent it wrong bytes. */
 bool bcast_take_need(struct bcast *bcast, struct copy *copy, const struct frame *frame)
 {
     struct needs *needs = &copy->needs;
@@ -261,7 +262,7 @@ bool bcast_take_need(struct bcast *bcast, struct copy *copy, const struct frame 
     return true;
 }
 
-/* Its hash was made, so some node was told of it. */
+/* Is the chunk's hash known, so that some node was sent it? */
 static bool is_known(const struct trees *trees, struct chunk chunk)
 {
     return chunk.tree < trees->count && chunk.file < trees->tree[chunk.tree].items &&

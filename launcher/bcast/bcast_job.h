@@ -1,4 +1,4 @@
-/* bcast_job.h - what launch_run() does for `muster bcast`
+/* bcast_job.h - the node job of `muster bcast`, for launch_run()
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_BCAST_JOB_H

@@ -1,8 +1,9 @@
-/* bcast_links.c - the connections between nodes, as chain.h plans them
+/* bcast_links.c - makes the connections between nodes that chain.h plans
  *
- * A node that is to get chunks from another one needs three things: the other one is told to
- * expect it (LISTEN) and answers where, then it is told to connect there (LINK). Both get a new
- * key for each link. If that fails, the node gets its chunks from us, as without a chain.
+ * Before a node gets chunks from another one, muster tells the other one to expect it (LISTEN).
+ * The other one answers with its address, and muster tells the node to connect there (LINK).
+ * Both get a new key for each link. If a step fails, the node gets its chunks from us, as
+ * without a chain.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -22,18 +23,18 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-#define CHAIN_NODES 3           /* fewer get their copies from us */
-#define CHAIN_BYTES (16u << 20) /* and so does everybody, if it is not more than this, */
-#define CHAIN_TOTAL (64u << 20) /* nor all copies together more than that, */
-#define CHAIN_LEAST (1u << 20)  /* or if it is this little */
-/* A tree is quicker than a chain for what is not more than so much a node. Seconds with 16 nodes,
- * lines of 200 Mbit/s, one copy from us to each, as a chain, and as a tree: 256 KiB 0.36, 0.28,
- * 0.26; 1 MiB 1.07, 0.93, 0.62; 4 MiB 3.11, 1.42, 1.08; 8 MiB 5.92, 1.25, 1.50. Where only the CPUs
- * of one machine count: 64 KiB 0.23, 0.27, 0.24; 1 MiB 0.39, 0.39, 0.31; to 40 nodes 2 MiB 1.01,
- * 0.99, 0.82. */
+#define CHAIN_NODES 3           /* fewer nodes get their copies from us */
+#define CHAIN_BYTES (16u << 20) /* and so do all nodes, if one copy is not more than this, */
+#define CHAIN_TOTAL (64u << 20) /* and all copies together are not more than this, */
+#define CHAIN_LEAST (1u << 20)  /* or if one copy is not more than this */
+/* A tree is faster than a chain if one copy is not more than TREE_BYTES per node. Seconds with
+ * 16 nodes and lines of 200 Mbit/s, for a copy from us to each node, a chain, and a tree: 256
+ * KiB 0.36, 0.28, 0.26; 1 MiB 1.07, 0.93, 0.62; 4 MiB 3.11, 1.42, 1.08; 8 MiB 5.92, 1.25, 1.50.
+ * Where only the CPUs of one machine matter: 64 KiB 0.23, 0.27, 0.24; 1 MiB 0.39, 0.39, 0.31;
+ * to 40 nodes 2 MiB 1.01, 0.99, 0.82. */
 #define TREE_NODES  8
 #define TREE_BYTES  (256u << 10)
-#define TREE_TOTAL  (4u << 20) /* all copies together, or they come from us */
+#define TREE_TOTAL  (4u << 20) /* fewer bytes in all copies together come from us */
 #define TICK_S      0.25
 
 static uint64_t total_bytes(const struct trees *trees);
@@ -88,7 +89,8 @@ static uint64_t total_bytes(const struct trees *trees)
     return bytes;
 }
 
-/* Not nodes that are processes of this machine: nothing is quicker for them. */
+/* Nodes that are processes on this machine do not join: their copies from us are the
+ * fastest. */
 static bool may_join(const struct run *run, size_t node)
 {
     return !run->options->no_ssh && !run->plan->node[node].is_local;
@@ -146,7 +148,7 @@ void bcast_links_progress(struct run *run, struct node *node, bool has_got)
                !copy->source.is_settled || copy->rows.settled < copy->rows.sent, now_ns);
 }
 
-/* It stays while others need it. */
+/* The node stays while others need it. */
 void bcast_links_done(struct run *run, struct node *node)
 {
     chain_finish(&bcast_of(run)->chain, node->index);
@@ -169,7 +171,7 @@ static void release(struct run *run)
     }
 }
 
-/* Some node does not have everything, or has not even begun. */
+/* Does any node not have everything, or has not begun? */
 static bool is_awaited(const struct run *run)
 {
     size_t n;
@@ -180,7 +182,7 @@ static bool is_awaited(const struct run *run)
     return false;
 }
 
-/* --- who is late ------------------------------------------------------------ */
+/* --- late nodes ------------------------------------------------------------ */
 
 static void tick_cb(evutil_socket_t fd, short what, void *arg)
 {
@@ -204,7 +206,7 @@ static void tick_cb(evutil_socket_t fd, short what, void *arg)
     release(run);
 }
 
-/* One that is waited for is asked for a sign of life. */
+/* Pings a node of the chain, so that we hear from it. */
 static void look_at(struct run *run, struct node *node)
 {
     struct chain *chain = &bcast_of(run)->chain;
@@ -269,7 +271,7 @@ static void expect(struct run *run, struct node *node, int source)
     node_send(run->node[source], FRAME_LISTEN, body);
 }
 
-/* All of them: nobody knows from which one it will call. */
+/* Returns all addresses of node: we do not know from which one it will connect. */
 static json_t *addresses_of(const struct node *node)
 {
     const json_t *list = json_object_get(node->hello, "addresses"), *one;
@@ -288,7 +290,7 @@ static json_t *link_body(const struct bcast *bcast, const struct copy_source *so
                      source->key);
 }
 
-/* It knows where to ask from now on. link NULL: it did so already. */
+/* From now on the node knows its source. link NULL: it already did. */
 static void settle(struct run *run, struct node *node, json_t *link)
 {
     struct copy_source *now = &bcast_of(run)->copy[node->index].source;
@@ -313,7 +315,7 @@ bool bcast_take_listen(struct run *run, struct node *node, const json_t *body)
     if ((address == NULL || port < 1 || port > 65535) && error == NULL)
         return false;
     if (caller == NULL)
-        return true; /* it has another source by now */
+        return true; /* the node has another source by now */
     if (error != NULL) {
         detach(run, caller, error);
         return true;
@@ -325,7 +327,7 @@ bool bcast_take_listen(struct run *run, struct node *node, const json_t *body)
     return true;
 }
 
-/* The node that is to call this one over that link. */
+/* Returns the node that connects to from over that link, or NULL. */
 static struct node *find_caller(struct run *run, const struct node *from, json_int_t link)
 {
     struct bcast *bcast = bcast_of(run);
@@ -338,8 +340,8 @@ static struct node *find_caller(struct run *run, const struct node *from, json_i
     return NULL;
 }
 
-/* A link that has worked may break because its other end is about to be given up; then the chain
- * moves it soon. */
+/* A link that worked may break because its other end is about to be lost; then the chain soon
+ * gives the node another source. */
 bool bcast_take_linked(struct run *run, struct node *node, const json_t *body)
 {
     struct copy        *copy = &bcast_of(run)->copy[node->index];
@@ -349,7 +351,7 @@ bool bcast_take_linked(struct run *run, struct node *node, const json_t *body)
     if (!json_is_integer(link) || (error != NULL && !json_is_string(error)))
         return false;
     if (json_integer_value(link) != now->link || now->node < 0 || copy->is_done)
-        return true; /* it has another source by now, or needs none */
+        return true; /* the node has another source by now, or needs none */
     if (error != NULL) {
         detach(run, node, json_string_value(error));
         return true;
@@ -360,7 +362,7 @@ bool bcast_take_linked(struct run *run, struct node *node, const json_t *body)
     return true;
 }
 
-/* From now on it gets everything from us. */
+/* From now on the node gets everything from us. */
 static void detach(struct run *run, struct node *node, const char *why)
 {
     struct bcast  *bcast = bcast_of(run);

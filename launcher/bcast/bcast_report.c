@@ -1,4 +1,4 @@
-/* bcast_report.c - what came of `muster bcast`
+/* bcast_report.c - reports the result of `muster bcast`
  *
  *     te[1-3]: 3 of 12 files sent, 1.2 MiB; the others are there already
  *     te5: skipped: this is the source
@@ -86,7 +86,7 @@ static void print_copies(const struct run *run, FILE *out)
     groups_clear(&groups);
 }
 
-/* "3 files sent, 1.2 MiB; 9 are there already"; caller frees. */
+/* Returns "3 of 12 files sent, 1.2 MiB; the others are there already"; caller frees. */
 static char *words_of(const struct bcast *bcast, const struct copy *copy)
 {
     char    *bytes = size_words(copy->bytes), *words;

@@ -11,8 +11,8 @@
 #include "xalloc.h"
 
 #define STALL_NS  ((int64_t)(CHAIN_STALL_S * NS_PER_S))
-#define BRANCHES  2 /* of a tree, at each node */
-#define SILENT_NS (STALL_NS * 3 / 4) /* it is asked for an answer several times in between */
+#define BRANCHES  2 /* nodes of a tree that each node serves */
+#define SILENT_NS (STALL_NS * 3 / 4) /* long enough for several pings */
 
 static int     place_for(const struct chain *chain, size_t node);
 static int     last_place(const struct chain *chain, size_t but);
@@ -53,7 +53,7 @@ static int place_for(const struct chain *chain, size_t node)
     return chain->is_tree ? first_room(chain, node) : last_place(chain, node);
 }
 
-/* The last node of the chain that can serve another one. */
+/* Returns the last node of the chain that can serve another one. */
 static int last_place(const struct chain *chain, size_t but)
 {
     size_t n, joined = 0;
@@ -69,7 +69,7 @@ static int last_place(const struct chain *chain, size_t but)
     return last;
 }
 
-/* The first node of the tree that serves fewer others than it may. */
+/* Returns the first node of the tree that serves fewer than BRANCHES others. */
 static int first_room(const struct chain *chain, size_t but)
 {
     int   *served = xcalloc(chain->count, sizeof *served), first = CHAIN_LAUNCHER;
@@ -90,7 +90,7 @@ static int first_room(const struct chain *chain, size_t but)
     return first;
 }
 
-/* Does what node gets come from above, in the end? */
+/* Does node get its chunks from above, directly or through others? */
 static bool is_below(const struct chain *chain, int node, size_t above)
 {
     size_t steps;
@@ -204,7 +204,7 @@ bool chain_next_move(struct chain *chain, int64_t now_ns, struct chain_move *mov
     return false;
 }
 
-/* The next one above, beginning with source, that can serve. */
+/* Returns the first node that can serve, from source upwards. */
 static int ancestor(const struct chain *chain, int source)
 {
     size_t steps;
@@ -224,7 +224,7 @@ static bool judge(struct chain *chain, size_t n, int64_t now_ns, struct chain_mo
         return false;
     if (is_silent(node, now_ns)) {
         if (node->source == CHAIN_LAUNCHER && !chain_is_needed(chain, n))
-            return false; /* it holds up nobody */
+            return false; /* no other node waits for it */
         park(chain, n, now_ns, move);
         return true;
     }
@@ -244,7 +244,7 @@ static bool judge(struct chain *chain, size_t n, int64_t now_ns, struct chain_mo
     return true;
 }
 
-/* Since when its source has had something for it. */
+/* Returns when the node's source began to have something for it. */
 static int64_t starved_since(const struct chain *chain, const struct chain_node *node)
 {
     if (node->ahead_ns > node->progress_ns)

@@ -1,12 +1,13 @@
-/* collect.c - `muster collect`: files of all nodes into one folder a node on this machine
+/* collect.c - `muster collect`: copies files of all nodes to this machine, into one folder per
+ * node
  *
- * Each node is asked for the entries of its paths, for the hashes of the chunks of those files that
- * are not here, and for the chunks that no file here has. What comes is written by
- * bcast_receive.h, which believes nothing of it: a node can write into its own folder only. A
- * node is asked for no more than a window at a time, so that its agent keeps nothing waiting.
+ * muster asks each node for the entries of its paths, for the chunk hashes of the files that
+ * are missing here, and for the chunks that no file here has. bcast_receive.h writes them and
+ * trusts none of the data: a node can write only into its own folder. muster asks a node for at
+ * most one window at a time, so that its agent queues nothing.
  *
- * Nodes do not wait for each other. What does not come from a node is a row of the table at the
- * end, and the rest continues, unless the disk is full.
+ * Nodes do not wait for each other. A file that does not come becomes a row of the table at the
+ * end, and the others continue, unless the disk is full.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -25,15 +26,15 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-/* What is on its way from all nodes together, and from one. */
+/* Bytes in flight from all nodes together, and from one node. */
 #define WINDOW_TOTAL (64u << 20)
 #define WINDOW_LEAST (1u << 20)
 #define WINDOW_MOST  (8u << 20)
-#define SMALL_FILES  512  /* of all nodes: each has two descriptors */
-#define FILES_MAX    2048 /* descriptors for them and for larger ones, and some for each node */
+#define SMALL_FILES  512  /* open for all nodes: each takes two descriptors */
+#define FILES_MAX    2048 /* descriptors for small and larger files, and some per node */
 #define FILES_NODE   16
 #define LISTS_MAX    2u
-#define STALL_S      60.0 /* for an agent to answer anything at all, or --dead-after */
+#define STALL_S      60.0 /* for an agent to send any answer, or --dead-after */
 #define PATHS_BLOB   1
 #define TICK_S       0.25
 
@@ -99,7 +100,7 @@ static int collect_prepare(const struct run *run, void **data)
     return read_paths(run, collect);
 }
 
-/* With fewer of them, files may fail one by one, and that is said then. */
+/* Ignores errors: with too few descriptors, single files fail, which is reported then. */
 static void raise_descriptors(size_t nodes)
 {
     const rlim_t  wish = FILES_MAX + nodes * FILES_NODE;
@@ -111,8 +112,8 @@ static void raise_descriptors(size_t nodes)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* What ".." means on a node only that one knows. A folder that is written while it is read would
- * never end. */
+/* Makes paths absolute, since only a node knows what ".." means there. Rejects a target within
+ * a path: reading a folder while writing into it would never end. */
 static int read_paths(const struct run *run, struct collect *collect)
 {
     const struct strlist *paths = &run->options->args;
@@ -217,7 +218,7 @@ static void tick_cb(evutil_socket_t fd, short what, void *arg)
     collect->tick_ns = now_ns;
 }
 
-/* It cannot be written here. */
+/* A file cannot be written here. */
 static void failed_cb(uint32_t tree, uint32_t number, const char *path, const char *what,
                       const char *why, bool is_all, void *arg)
 {
@@ -233,9 +234,9 @@ static void failed_cb(uint32_t tree, uint32_t number, const char *path, const ch
     free(full);
 }
 
-/* --- what comes ------------------------------------------------------------- */
+/* --- received frames ------------------------------------------------------------- */
 
-/* After STOP only the end can come. */
+/* Ignores what comes from a node that has failed or is done. */
 static bool collect_take(struct run *run, struct node *node, const struct frame *frame,
                          const json_t *body)
 {
@@ -284,7 +285,7 @@ static int take_entries(struct gather *gather, const struct frame *frame, struct
     return bcast_receive_entries(gather->receiver, frame->body, frame->size, &gather->wanted, err);
 }
 
-/* The answer to HASH, in the same order. */
+/* Takes the answer to HASH, in the same order. */
 static int take_sums(struct gather *gather, const struct frame *frame, struct error *err)
 {
     size_t rows = frame->size / CHUNK_ROW_BYTES;
@@ -299,7 +300,7 @@ static int take_sums(struct gather *gather, const struct frame *frame, struct er
     return bcast_receive_sums(gather->receiver, frame->body, frame->size, err);
 }
 
-/* An empty one: the node could not read that file to its end, and says why. */
+/* Empty DATA: the node could not read the whole file, and sends the reason. */
 static int take_data(struct gather *gather, const struct frame *frame, struct error *err)
 {
     unsigned char row[CHUNK_ROW_BYTES] = { 0 };
@@ -327,7 +328,7 @@ static int take_failed(struct gather *gather, const json_t *body, struct error *
     return 0;
 }
 
-/* --- what is asked for ------------------------------------------------------ */
+/* --- requests ------------------------------------------------------ */
 
 static void pump(struct gather *gather)
 {
@@ -372,7 +373,7 @@ static void ask_hashes(struct gather *gather)
         node_send_raw(gather->node, FRAME_HASH, ids, size);
 }
 
-/* Of a wanted file, and of no more than left bytes. */
+/* Finds the next chunk of a wanted file, with at most left bytes. */
 static bool next_chunk(struct gather *gather, uint64_t left, struct chunk *chunk)
 {
     size_t size;
@@ -390,7 +391,7 @@ static bool next_chunk(struct gather *gather, uint64_t left, struct chunk *chunk
     return false;
 }
 
-/* Of the chunks that are to come. */
+/* Returns the bytes of the chunks that have not come yet. */
 static uint64_t open_bytes(const struct gather *gather)
 {
     const struct chunk_rows *rows = bcast_receive_rows(gather->receiver);
@@ -422,13 +423,13 @@ static bool is_over(const struct gather *gather)
            gather->hashed == gather->asked && bcast_receive_rows(gather->receiver)->count == 0;
 }
 
-/* One that is silent is lost when the user says, and no sooner. */
+/* A silent node is lost after --dead-after, not sooner. */
 static double stall_s(const struct run *run)
 {
     return run->options->dead_after_s > STALL_S ? run->options->dead_after_s : STALL_S;
 }
 
-/* What is here of a file that is not complete stays for the next time. */
+/* The parts of incomplete files stay here for the next `muster collect`. */
 static void end(struct gather *gather)
 {
     bcast_receive_free(gather->receiver);

@@ -1,5 +1,5 @@
-/* collect.h - `muster collect` while it is running: what collect.c and collect_report.c share, and
- * nobody else
+/* collect.h - the state of a running `muster collect`, private to collect.c and
+ * collect_report.c
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_COLLECT_H
@@ -13,22 +13,24 @@
 #include "copy/bcast_receive.h"
 #include "run/run.h"
 
-#define HASHES_MAX 256u /* asked of a node, and not answered */
+#define HASHES_MAX 256u /* requests to a node without an answer */
 
-/* The files of one node. */
+/* What we collect from one node. */
 struct gather {
     struct run           *run;
     struct node          *node;
-    struct bcast_receive *receiver; /* NULL: not begun, or over */
+    struct bcast_receive *receiver; /* NULL: not begun, or finished */
     struct arriving       arriving;
-    unsigned              lists; /* LIST that are not answered */
+    unsigned              lists; /* LIST frames without an answer */
     bool                  is_listed;
-    struct buffer         wanted; /* numbers of files, as bcast_receive_entries() adds them */
-    size_t                next;   /* of them, and its chunk: to ask for the hash of */
+    struct buffer         wanted; /* numbers of files, added by bcast_receive_entries() */
+    size_t                next;   /* the file in wanted, and its chunk, whose hash to request
+                                     next */
     uint32_t              index;
-    uint32_t              hash_size[HASHES_MAX]; /* a ring: chunks whose hash was asked for */
+    uint32_t              hash_size[HASHES_MAX]; /* a ring: sizes of the chunks whose hashes
+                                                    were requested */
     uint64_t              asked, hashed;
-    uint64_t              pending; /* bytes of those chunks */
+    uint64_t              pending; /* bytes of the chunks whose hashes are pending */
     struct bcast_counts   counts;
     size_t                failures; /* rows of this node in the table */
     bool                  has_failed, is_full, is_done;
@@ -36,10 +38,10 @@ struct gather {
 
 struct collect {
     struct gather  *gather; /* by node */
-    size_t          window; /* bytes that one node may be asked for at a time */
+    size_t          window; /* bytes that may be requested from one node at a time */
     size_t          small_files;
-    char           *to;    /* absolute; below it a folder for each node */
-    struct buffer   paths; /* absolute, each ended by NUL */
+    char           *to;    /* absolute; contains a folder for each node */
+    struct buffer   paths; /* absolute, each terminated by NUL */
     struct failures failed;
     struct pace    *pace; /* by node */
     struct event   *tick; /* NULL: no node has answered yet */

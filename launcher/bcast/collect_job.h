@@ -1,4 +1,4 @@
-/* collect_job.h - what launch_run() does for `muster collect`
+/* collect_job.h - the node job of `muster collect`, for launch_run()
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_COLLECT_JOB_H

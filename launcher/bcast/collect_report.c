@@ -1,4 +1,4 @@
-/* collect_report.c - what came of `muster collect`
+/* collect_report.c - reports the result of `muster collect`
  *
  *     te[1-2]: 3 files came, 1.2 MiB
  *     te3: nothing came: everything is here already

@@ -15,8 +15,8 @@
 #include "xalloc.h"
 
 #define TABLE_MAX     256  /* rows */
-#define TEXT_MAX      4608 /* of a part of a row: more than a path */
-#define NODE_ROWS_MAX 32   /* of one node; more of them are ignored */
+#define TEXT_MAX      4608 /* bytes of a part of a row: more than a path */
+#define NODE_ROWS_MAX 32   /* per node; the rest are ignored */
 
 static char   *safe(const char *text);
 static json_t *json_of(const struct group *group, const struct plan *plan);
@@ -53,13 +53,13 @@ void failures_clear(struct failures *failures)
     groups_clear(&failures->groups);
 }
 
-/* A node may send a long text. */
+/* Makes text safe to print, and truncates it, since a node may send a long one. */
 static char *safe(const char *text)
 {
     return sanitize_text(text, strnlen(text, TEXT_MAX));
 }
 
-/* Answers come in any order. */
+/* Sorts the rows, since answers come in any order. */
 void failures_print(struct failures *failures, const struct plan *plan, FILE *out)
 {
     char  *what, *path, *why, *names;
@@ -108,7 +108,7 @@ static json_t *json_of(const struct group *group, const struct plan *plan)
     return failure;
 }
 
-/* The parts of a row's key; free *what. */
+/* Splits a row's key into its parts; free *what. */
 static void split(const struct group *group, char **what, char **path, char **why)
 {
     *what = xstrdup(group->key);
@@ -116,7 +116,7 @@ static void split(const struct group *group, char **what, char **path, char **wh
     *why = cut(*path);
 }
 
-/* At the first newline; returns what is behind it. */
+/* Cuts text at the first newline, and returns the rest. */
 static char *cut(char *text)
 {
     text += strcspn(text, "\n");

@@ -1,5 +1,5 @@
-/* failures.h - what muster bcast or collect could not copy, said once for all nodes where it is the
- * same
+/* failures.h - reports what muster bcast or collect could not copy, once for all nodes with the
+ * same failure
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_FAILURES_H
@@ -15,23 +15,24 @@
 
 struct node;
 
-/* Start from { 0 }. */
+/* Initialize it as { 0 }. */
 struct failures {
     struct groups groups; /* nodes by "what\npath\nwhy", safe to print */
-    bool          is_cut; /* there were more of them */
+    bool          is_cut; /* there were more failures than it keeps */
 };
 
-/* what is as in "cannot write"; path and what may be "", if why says it all. The texts may come
- * from a node. count: how many this node has; it is increased. */
+/* Adds a failure. what: as in "cannot write"; path and what may be "" if why is enough. The
+ * texts may come from a node. count: the node's number of failures, which it increments. */
 void failures_add(struct failures *failures, const struct node *node, size_t *count,
                   const char *path, const char *what, const char *why);
 void failures_clear(struct failures *failures);
 
-/* "muster: not everything arrived", and a line for each. Nothing, if there are none. */
+/* Prints "muster: not everything arrived", then a line for each failure. Prints nothing if
+ * there are none. */
 void    failures_print(struct failures *failures, const struct plan *plan, FILE *out);
 json_t *failures_json(const struct failures *failures, const struct plan *plan);
 
-/* "1.2 MiB"; caller frees. */
+/* Returns "1.2 MiB"; caller frees. */
 char *size_words(uint64_t bytes);
 
 #endif

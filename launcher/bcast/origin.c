@@ -16,8 +16,8 @@
 #include "xalloc.h"
 
 #define LISTS_MAX   2u
-/* Hashes that are asked for at once, and that are not answered. A node whose disk loads lazily may
- * take seconds for a few MiB, and must not be taken for dead. */
+/* Hashes requested in one frame, and requested without an answer. A node whose disk loads data
+ * lazily may take seconds for a few MiB, and must not be taken for dead. */
 #define AHEAD       64u
 #define HASHES_MAX  256u
 #define HASH_BYTES  (8u << 20)
@@ -31,20 +31,20 @@ struct held {
     struct chunk    chunk;
     unsigned char  *bytes; /* CHUNK_BYTES; NULL: never used */
     size_t          came;
-    uint64_t        used; /* when, by a count */
+    uint64_t        used; /* when last used, as a value of origin.count */
 };
 
 struct origin {
     size_t        node;
-    struct buffer paths; /* absolute, each ended by NUL */
-    unsigned      lists; /* that are not answered */
+    struct buffer paths; /* absolute, each terminated by NUL */
+    unsigned      lists; /* LIST frames without an answer */
     bool          is_at_end; /* no entries are left */
-    bool          is_listed; /* and all lists are answered */
+    bool          is_listed; /* is_at_end, and all LIST frames are answered */
     bool          has_failed;
-    uint32_t     *asked; /* by file: the hashes of so many chunks */
-    struct chunk  hash[HASHES_MAX]; /* a ring of those that are not answered */
+    uint32_t     *asked; /* by file: number of chunk hashes requested */
+    struct chunk  hash[HASHES_MAX]; /* a ring of requests without an answer */
     uint64_t      hashes, answered;
-    uint64_t      hash_bytes; /* of those chunks */
+    uint64_t      hash_bytes; /* bytes of the chunks whose hashes are pending */
     struct held   held[CACHE_MAX];
     struct held  *arriving; /* NULL: none */
     uint64_t      count;
@@ -67,7 +67,7 @@ static struct held *oldest_held(struct origin *origin);
 static struct node *node_of(struct run *run);
 static struct tree *tree_of(struct run *run);
 
-/* --- what the user names ---------------------------------------------------- */
+/* --- the user's arguments ---------------------------------------------------- */
 
 int origin_find(const struct run *run, struct bcast *bcast)
 {
@@ -97,7 +97,8 @@ int origin_find(const struct run *run, struct bcast *bcast)
     return EXIT_DATA;
 }
 
-/* "te1:/data" of node te1; NULL: it is a path of this machine. As with scp, ./te1:x is. */
+/* Returns the path in "te1:/data" of node te1. NULL: it is a path on this machine, such as
+ * ./te1:x (as with scp). */
 static const char *path_at(const struct run *run, const char *word, size_t *node)
 {
     size_t n, size;
@@ -121,7 +122,7 @@ static bool is_elsewhere(const char *word)
            access(word, F_OK) < 0;
 }
 
-/* -1: it is not in the directory of those before it. */
+/* -1: the path is not in the same directory as those before it. */
 static int add_path(struct bcast *bcast, const char *path, const char *to)
 {
     struct trees *trees = &bcast->trees;
@@ -216,7 +217,7 @@ bool origin_take(struct run *run, struct node *node, const struct frame *frame,
     }
 }
 
-/* Other nodes check how they follow each other. */
+/* The receiving nodes check the order of the entries. */
 static bool take_entries(struct run *run, const struct frame *frame)
 {
     struct origin      *origin = bcast_of(run)->origin;
@@ -247,7 +248,8 @@ static bool take_entries(struct run *run, const struct frame *frame)
     return true;
 }
 
-/* Before all is known, that is a reason to send nothing, as it is with files of this machine. */
+/* If a failure comes before all entries are known, muster sends nothing, as with files of this
+ * machine. */
 static bool take_failed(struct run *run, const json_t *body)
 {
     struct bcast *bcast = bcast_of(run);
@@ -278,7 +280,8 @@ const unsigned char *origin_hash(struct run *run, uint32_t file, uint32_t index)
     return NULL;
 }
 
-/* Of this file, and of those behind it: whoever wants one may want them, too. */
+/* Requests hashes of this file and of the next ones: a node that wants one may want those,
+ * too. */
 static void ask_hashes(struct run *run, uint32_t file)
 {
     struct origin *origin = bcast_of(run)->origin;
@@ -308,7 +311,7 @@ static bool may_ask(const struct origin *origin)
     return origin->hashes - origin->answered < HASHES_MAX && origin->hash_bytes < HASH_BYTES;
 }
 
-/* In the order in which they were asked for. */
+/* Hashes come in the order of the requests. */
 static bool take_sums(struct run *run, const struct frame *frame)
 {
     struct origin    *origin = bcast_of(run)->origin;
@@ -341,7 +344,7 @@ static bool take_sums(struct run *run, const struct frame *frame)
     return true;
 }
 
-/* The node itself has said why. */
+/* The node itself has reported the reason. */
 static void give_up(struct tree_item *item, const char *why)
 {
     if (item->fault == NULL)
@@ -382,7 +385,7 @@ static struct held *find_held(struct origin *origin, struct chunk chunk)
     return NULL;
 }
 
-/* NULL: all are on their way. */
+/* NULL: all of them wait for their chunks. */
 static struct held *oldest_held(struct origin *origin)
 {
     struct held *oldest = NULL, *held;
@@ -407,7 +410,7 @@ static bool take_file(struct origin *origin, const struct frame *frame)
     return true;
 }
 
-/* An empty one: the rest does not come. */
+/* Empty DATA: the rest does not come. */
 static bool take_data(struct run *run, const struct frame *frame)
 {
     struct origin    *origin = bcast_of(run)->origin;

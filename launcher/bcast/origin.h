@@ -1,8 +1,8 @@
-/* origin.h - the node that has the files, for `muster bcast NODE:PATH`
+/* origin.h - the node that has the files in `muster bcast NODE:PATH`
  *
- * It is asked for entries, hashes and chunks as by muster collect, and what it says is kept for the
- * other nodes: all entries, then hashes as they are needed, and some chunks for the nodes that do
- * not get theirs from another one.
+ * muster asks this node for entries, hashes and chunks, as muster collect does. It keeps the
+ * answers for the other nodes: all entries, then hashes as they are needed, and some chunks for
+ * nodes that do not get theirs from another node.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_ORIGIN_H
@@ -22,27 +22,31 @@ struct node;
 struct bcast;
 struct origin;
 
-/* What the user names; *origin NULL: files of this machine. 0, or the exit status, and the user was
- * told what is wrong. The tree that it makes in bcast has its root, and no items yet. */
+/* Finds the origin that the user names; bcast->origin stays NULL for files of this machine.
+ * Returns 0, or the exit status after it reported the error to the user. The tree that it adds
+ * to bcast has its root, but no items yet. */
 int  origin_find(const struct run *run, struct bcast *bcast);
 void origin_free(struct origin *origin); /* NULL is fine */
 
-/* Is this the node? False without an origin. */
+/* Is node the origin? False if there is no origin. */
 bool origin_is(const struct bcast *bcast, const struct node *node);
-/* All entries are known, or there is no origin. */
+/* Are all entries known? Also true if there is no origin. */
 bool origin_is_listed(const struct bcast *bcast);
-/* It could not give everything that was named: nothing is sent. */
+/* Could the origin not list all named paths? Then muster sends nothing. */
 bool origin_has_failed(const struct bcast *bcast);
 
-/* The node has answered; a frame of it has come: false if it breaks the rules. When all entries are
- * known, and when a hash or a chunk has come, the other nodes are pumped. */
+/* Begin with the origin once it has answered, and handle its frames; false: a frame violates
+ * the protocol. When all entries are known, and when hashes or a chunk have come, they pump the
+ * other nodes. */
 void origin_begin(struct run *run, struct node *node);
 bool origin_take(struct run *run, struct node *node, const struct frame *frame,
                  const json_t *body);
 
-/* As sum_of(); NULL also if it is not known yet, and was asked for. */
+/* Like sum_of(), but also returns NULL if the hash is not yet known; then it requests the
+ * hash. */
 const unsigned char *origin_hash(struct run *run, uint32_t file, uint32_t index);
-/* Some of a chunk whose hash is known. 1: it is in bytes; 0: it was asked for; -1 with err. */
+/* Reads part of a chunk whose hash is known. 1: it is in bytes; 0: it was requested; -1 with
+ * err. */
 int origin_read(struct run *run, struct chunk chunk, uint64_t at, void *bytes, size_t size,
                 struct error *err);
 

@@ -13,7 +13,7 @@
 
 #define SMOOTHED_TIMES 4
 
-/* "muster: 3/8 nodes done; te5: 512.0 MiB, 93 MB/s" */
+/* Shows "muster: 3/8 nodes done; te5: 512.0 MiB, 93 MB/s". */
 void pace_show(struct run *run, struct pace *pace, double seconds)
 {
     size_t n, done = 0, slowest = run->plan->nodes;

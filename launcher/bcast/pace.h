@@ -9,14 +9,14 @@
 
 struct run;
 
-/* Of one node. */
+/* The pace of one node. */
 struct pace {
-    uint64_t bytes, shown; /* that came; when that was last shown */
-    double   rate;         /* bytes a second, smoothed */
+    uint64_t bytes, shown; /* received so far; received when last shown */
+    double   rate;         /* bytes per second, smoothed */
     bool     is_done;
 };
 
-/* How far the slowest node is: pace[] by node. seconds: since the last time. */
+/* Shows how far the slowest node is. pace: by node. seconds: since the last call. */
 void pace_show(struct run *run, struct pace *pace, double seconds);
 
 #endif

@@ -15,7 +15,7 @@ static int report(const struct run *run, int status, FILE *out, FILE *err);
 int push_files(const struct options *options, const struct selection *selection, char *const *here)
 {
     struct node_job job = bcast_job;
-    struct options  pushing = *options; /* borrows its texts */
+    struct options  pushing = *options; /* borrows the texts of options */
     struct program  none = { 0 };
     struct plan     plan;
     struct error    err;

@@ -1,4 +1,4 @@
-/* push.h - muster --push=PATH: files to the nodes of a run before it starts
+/* push.h - muster --push=PATH: copies files to the nodes of a run before it starts
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_PUSH_H
@@ -7,8 +7,8 @@
 #include "options/options.h"
 #include "plan/select.h"
 
-/* As `muster bcast` does, but it says nothing if all is well. 0, or the exit status, and the user
- * was told why. */
+/* Works like `muster bcast`, but prints nothing on success. Returns 0, or the exit status after
+ * it reported the error to the user. */
 int push_files(const struct options *options, const struct selection *selection,
                char *const *here);
 

@@ -1,7 +1,7 @@
 /* bootstrap_conf.c - see bootstrap_conf.h
  *
- * As in options/conf.c, what inih does not report (lines that are too long for it, continued lines,
- * sections without keys) is found before inih gets the line.
+ * As in options/conf.c, we check each line before inih gets it, for errors that inih does not
+ * report (lines too long for it, continued lines, sections without keys).
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -28,7 +28,7 @@ enum kind {
     TEXT,      /* anything in one line */
     WORD,      /* without blanks */
     PATH,      /* absolute */
-    PATHS,     /* several, with blanks between them */
+    PATHS,     /* several, separated by blanks */
     IN_FOLDER, /* a path below another, without ".." */
     SIZE,      /* "64G" */
     NUMBER,
@@ -73,7 +73,7 @@ static const struct key {
 #define KEYS (sizeof keys / sizeof *keys)
 
 struct reader {
-    const char   *name, *at; /* the text from the next line on */
+    const char   *name, *at; /* at: the next line in the text */
     int           line, failed_line; /* 0: err is not set */
     char          section[64];
     json_t       *conf;
@@ -126,7 +126,8 @@ json_t *bootstrap_conf_parse(const char *name, const char *text, struct error *e
 
 /* --- lines ------------------------------------------------------------------ */
 
-/* inih's fgets: the next line without leading blanks. NULL at the end, and after an error. */
+/* Reads lines for inih, like fgets: returns the next line without leading blanks. NULL at the
+ * end and after an error. */
 static char *read_line(char *into, int room, void *arg)
 {
     struct reader *reader = arg;
@@ -144,7 +145,7 @@ static char *read_line(char *into, int room, void *arg)
         reader->at++;
     if (length > 0 && (*line == '#' || *line == ';'))
         length = 0;
-    if (check_line(reader, line, length, (size_t)room - 3) < 0) { /* inih needs that much room */
+    if (check_line(reader, line, length, (size_t)room - 3) < 0) { /* inih needs these 3 bytes */
         reader->failed_line = reader->line;
         return NULL;
     }
@@ -199,7 +200,7 @@ static int set(struct reader *reader, const char *section, const char *name, con
     struct error why;
     size_t       i;
 
-    (void)section; /* inih's is cut to 50 bytes */
+    (void)section; /* inih truncates it to 50 bytes */
     if (of == NULL)
         return err_set(reader->err, "%s:%d: '%.80s' comes before the first [section]",
                        reader->name, reader->line, name);
@@ -210,7 +211,7 @@ static int set(struct reader *reader, const char *section, const char *name, con
         return err_set(reader->err, "%s:%d: [%s] has no setting '%.80s'", reader->name,
                        reader->line, reader->section, name);
     if (value == NULL || value[0] == '\0')
-        return 0; /* no setting, as in muster.conf */
+        return 0; /* an empty value is no setting, as in muster.conf */
     if (json_object_get(of, name) != NULL)
         return err_set(reader->err, "%s:%d: [%s] %s is set twice", reader->name, reader->line,
                        reader->section, name);
@@ -258,7 +259,7 @@ static int check_value(const struct key *key, const char *value, char *out, size
         return check_size(value, out, size, err);
     case LIMIT:
         if (strcmp(value, "unlimited") == 0)
-            return 0; /* else a number */
+            return 0; /* otherwise it must be a number */
         return parse_number(value, key->low, key->high, &number, err);
     case NUMBER:
         return parse_number(value, key->low, key->high, &number, err);

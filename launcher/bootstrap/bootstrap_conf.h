@@ -1,11 +1,12 @@
-/* bootstrap_conf.h - bootstrap.conf: what muster bootstrap is to do
+/* bootstrap_conf.h - reads bootstrap.conf, the settings of muster bootstrap
  *
  *     [data]
  *     mount = /data
  *     label = data
  *
- * Read with inih. Unknown sections and keys, values that make no sense and keys that are set twice
- * are errors with file and line. The agent gets it as JSON, all values as texts, sizes in bytes.
+ * It is read with inih. Unknown sections and keys, invalid values and keys that are set twice
+ * are errors with file and line. The agent gets the settings as JSON: all values are texts,
+ * sizes are in bytes.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_BOOTSTRAP_CONF_H
@@ -15,7 +16,8 @@
 
 #include "err.h"
 
-/* {"data":{"mount":"/data", ...}, ...}; the caller releases it. NULL with "path:line: why". */
+/* Returns {"data":{"mount":"/data", ...}, ...}; the caller releases it. NULL with err:
+ * "path:line: why". */
 json_t *bootstrap_conf_read(const char *path, struct error *err);
 /* The same from memory, for tests and fuzzing. */
 json_t *bootstrap_conf_parse(const char *name, const char *text, struct error *err);

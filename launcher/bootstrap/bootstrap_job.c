@@ -24,10 +24,10 @@
 
 #define CONF_DEFAULT SYSCONFDIR "/muster/bootstrap.conf"
 #define LOOK_S       60.0
-#define PLAN_S       3600.0  /* an import from a cold disk takes minutes */
-#define APPLY_S      86400.0 /* so does a package, and a warm-up hours */
+#define PLAN_S       3600.0  /* importing a module from a cold disk takes minutes */
+#define APPLY_S      86400.0 /* installing a package takes minutes, a warm-up hours */
 
-/* Those of the agent, in its order. */
+/* The agent's steps, in its order. */
 static const char *const step_names[] = { "key",   "mesh",   "name",        "hosts",
                                           "packages", "data", "shell",       "limits",
                                           "environment", "gpus", "warm", "receipt" };
@@ -261,8 +261,8 @@ static json_t *steps_request(const struct bootstrap *bootstrap, const struct run
     return body;
 }
 
-/* The address is that of a node which has answered, or is in the hostfile; else there is none, and
- * nodes keep the one that they know. */
+/* Makes bootstrap->hosts. An address comes from the node's HELLO, else from the hostfile. If
+ * there is none, nodes keep the address that they know. */
 static void gather_hosts(struct bootstrap *bootstrap, const struct run *run)
 {
     const char *network = json_string_value(
@@ -286,7 +286,7 @@ static void gather_hosts(struct bootstrap *bootstrap, const struct run *run)
     }
 }
 
-/* A warm-up takes long, so people want to see it move. */
+/* Shows progress, since a warm-up takes long. */
 static void line(struct run *run, const struct node *node, int round, const json_t *line)
 {
     const char *text = json_string_value(json_object_get(line, "progress"));

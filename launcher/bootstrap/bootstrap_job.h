@@ -1,10 +1,9 @@
-/* bootstrap_job.h - `muster bootstrap`: fresh machines become nodes
+/* bootstrap_job.h - `muster bootstrap`: turns fresh machines into nodes
  *
- * A node job in rounds. First each node says whether it can be changed (root, or sudo without
- * a password). With --mesh it then tells its public key and its host keys. Then every node that
- * can gets the steps, with what is to be known of all. With --warm=swarm two more rounds follow, in
- * which nodes read together (swarm_round.h).
- * What the agents do is agent/bootstrap.
+ * A node job in rounds. First each node says whether it can be changed (root, or sudo without a
+ * password). With --mesh it then sends its public key and its host keys. Then every node that
+ * can be changed gets the steps and the data about all nodes. With --warm=swarm two more rounds
+ * follow, in which nodes read together (swarm_round.h). agent/bootstrap executes the steps.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_BOOTSTRAP_JOB_H
@@ -31,11 +30,11 @@ struct swarm_groups;
 struct bootstrap {
     struct node_task *task;
     const char       *op;    /* "plan", "apply", "undo", "record" */
-    json_t           *conf;  /* bootstrap_conf.h, and access.keys */
-    json_t           *steps; /* the names of those chosen; NULL: all */
-    json_t           *hosts; /* names and addresses; NULL: not known yet */
-    struct swarm_groups *swarm; /* NULL: not known yet */
-    struct strlist    names; /* --names, by node; empty: those of the hostfile */
+    json_t           *conf;  /* as in bootstrap_conf.h, plus access.keys */
+    json_t           *steps; /* names of the chosen steps; NULL: all */
+    json_t           *hosts; /* names and addresses; NULL: not yet known */
+    struct swarm_groups *swarm; /* NULL: not yet known */
+    struct strlist    names; /* from --names, by node; empty: the names in the hostfile */
 };
 
 extern const struct node_job bootstrap_job;
@@ -44,7 +43,7 @@ extern const struct node_job bootstrap_job;
 int     bootstrap_report(const struct run *run, int status, FILE *out, FILE *err);
 json_t *bootstrap_json(const struct run *run, int status);
 
-/* The name of a node: of --names, else of the hostfile. */
+/* Returns the name of a node from --names, else from the hostfile. */
 const char *bootstrap_name(const struct bootstrap *bootstrap, const struct run *run, size_t node);
 
 #endif

@@ -1,4 +1,5 @@
-/* bootstrap_report.c - what came of muster bootstrap, equal lines of nodes folded into one
+/* bootstrap_report.c - reports the result of muster bootstrap; nodes with the same line share
+ * it
  *
  *     te[1-4]  hosts: /etc/hosts: change it (every node needs the same address for each name)
  *     te2      data: failed: no disk here has the label 'data'
@@ -19,7 +20,7 @@
 #include "sanitize.h"
 #include "xalloc.h"
 
-/* Rows to print, and what each node has come to. */
+/* The rows to print, and the result of each node. */
 struct told {
     struct groups rows, failures, ends;
     bool          has_failed;
@@ -140,7 +141,7 @@ static void tell_end(const struct bootstrap *bootstrap, int node, struct told *t
                                          changes));
 }
 
-/* NULL: it has not, or has said why. */
+/* Returns how the task failed. NULL: it did not fail, or has reported the reason. */
 static const char *ended_badly(const struct node_task_end *end, bool has_said_why)
 {
     if (end->timed_out)
@@ -152,7 +153,7 @@ static const char *ended_badly(const struct node_task_end *end, bool has_said_wh
     return end->dropped > 0 ? "failed: it said more than can be passed on" : NULL;
 }
 
-/* Frees text. What nodes say is made safe to print; a line break is ours. */
+/* Adds text and frees it. Makes text from nodes safe to print, but keeps our own line break. */
 static void add(struct groups *groups, int node, char *text)
 {
     char *fix = strstr(text, "\n      "), *safe, *safe_fix = NULL, *whole;

@@ -12,7 +12,7 @@
 #include "run/run.h"
 #include "xalloc.h"
 
-#define HOST_KEYS_MAX 8 /* of a node */
+#define HOST_KEYS_MAX 8 /* per node */
 
 static void        take(struct bootstrap *bootstrap, const struct run *run, size_t n,
                         const json_t *mesh);
@@ -44,7 +44,7 @@ void mesh_gather(struct bootstrap *bootstrap, const struct run *run)
                 take(bootstrap, run, n, json_object_get(line, "mesh"));
 }
 
-/* Only what is a public key: other nodes are to trust it. */
+/* Takes only valid public keys, since other nodes will trust them. */
 static void take(struct bootstrap *bootstrap, const struct run *run, size_t n,
                  const json_t *mesh)
 {
@@ -61,7 +61,7 @@ static void take(struct bootstrap *bootstrap, const struct run *run, size_t n,
             add_known(bootstrap, name, address_of(bootstrap, name), json_string_value(one));
 }
 
-/* NULL: it is not known. */
+/* NULL: the address is not known. */
 static const char *address_of(const struct bootstrap *bootstrap, const char *name)
 {
     const json_t *host;
@@ -76,7 +76,7 @@ static const char *address_of(const struct bootstrap *bootstrap, const char *nam
     return NULL;
 }
 
-/* "te1,10.0.0.1 TYPE KEY", without the comment. */
+/* Adds "te1,10.0.0.1 TYPE KEY", without the key's comment. */
 static void add_known(struct bootstrap *bootstrap, const char *name, const char *address,
                       const char *key)
 {

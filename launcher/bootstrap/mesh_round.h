@@ -1,4 +1,4 @@
-/* mesh_round.h - --mesh: what nodes have to know of each other to log in to each other
+/* mesh_round.h - --mesh: exchanges the keys that nodes need to log in to each other
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_MESH_ROUND_H
@@ -6,11 +6,12 @@
 
 #include "bootstrap/bootstrap_job.h"
 
-/* The request of BOOTSTRAP_ROUND_MESH; without --mesh one that is answered at once. */
+/* Returns the request of BOOTSTRAP_ROUND_MESH; without --mesh, one that the node answers at
+ * once. */
 json_t *mesh_request(const struct run *run, const struct node *node);
 
-/* From the answers: the nodes' keys to access.keys of conf, and lines for ssh_known_hosts to
- * access.known. bootstrap->hosts is known by now. */
+/* Takes the answers: adds the nodes' keys to access.keys of conf, and lines for ssh_known_hosts
+ * to access.known. Needs bootstrap->hosts. */
 void mesh_gather(struct bootstrap *bootstrap, const struct run *run);
 
 #endif

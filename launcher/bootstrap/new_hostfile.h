@@ -1,4 +1,4 @@
-/* new_hostfile.h - the hostfile of machines that were given names
+/* new_hostfile.h - writes a hostfile for machines that --names has named
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_NEW_HOSTFILE_H
@@ -10,9 +10,9 @@
 
 #define NEW_HOSTFILE "hostfile" /* in this directory */
 
-/* With --names: "te1 addr=172.18.81.129 slots=8" for each node, with its GPUs as slots, if every
- * node has answered and there is no such file. Says on out what was done. -1 with err if the file
- * cannot be written. */
+/* With --names: writes "te1 addr=172.18.81.129 slots=8" for each node, with one slot per GPU,
+ * if every node has answered and the file does not exist. Reports to out. -1 with err if it
+ * cannot write the file. */
 int new_hostfile_write(const struct run *run, FILE *out, struct error *err);
 
 #endif

@@ -56,7 +56,7 @@ static bool may_be_of_peers(const json_t *address)
     return true;
 }
 
-/* network is valid: bootstrap_conf.c has read it. */
+/* Is address in network? network is valid: bootstrap_conf.c has checked it. */
 static bool is_in(const char *address, const char *network)
 {
     struct in_addr one, other;

@@ -1,4 +1,4 @@
-/* node_address.h - the address that all nodes are to know a node by
+/* node_address.h - chooses the address by which all nodes know a node
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_NODE_ADDRESS_H
@@ -8,10 +8,10 @@
 
 #include <jansson.h>
 
-/* Of a node's own addresses (HELLO): the one in network ("10.0.0.0/8"; NULL: any), else the one
- * that the hostfile names (a cloud's public address is none of its own), else the first private
- * one, else the first. Bridges of containers and loopback do not count. NULL: none; borrowed from
- * addresses. */
+/* Chooses from a node's own addresses (HELLO). With network ("10.0.0.0/8"), returns an address
+ * in it. Without (NULL), returns host, if it is one of the addresses (a cloud's public address
+ * is not), else the first private address, else the first one. Container bridges and loopback
+ * do not count. NULL: there is none. The result is borrowed from addresses. */
 const char *node_address_choose(const json_t *addresses, const char *host, const char *network);
 
 bool node_address_is_numeric(const char *text);

@@ -60,7 +60,6 @@ static char *in_home(const char *path)
                                                        : xstrdup(path);
 }
 
-/* "TYPE BASE64 COMMENT", in printable ASCII. */
 bool public_key_is(const char *line)
 {
     static const char *const types[] = { "ssh-", "ecdsa-", "sk-" };

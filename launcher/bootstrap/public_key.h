@@ -1,4 +1,4 @@
-/* public_key.h - the public key of this user, for the nodes to know
+/* public_key.h - reads the user's public key, which the nodes will accept
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_PUBLIC_KEY_H
@@ -10,12 +10,12 @@
 
 #include "err.h"
 
-/* [LINE], as authorized_keys has it. path: "~/" is the home; NULL: the first of ssh's default keys
- * that is there, or [] if none is. The caller releases it. NULL with err, also for a private
- * key. */
+/* Returns [LINE], in the format of authorized_keys; the caller releases it. path: "~/" is the
+ * home; NULL: the first of ssh's default keys that exists, or [] if none does. NULL with err on
+ * errors, also for a private key. */
 json_t *public_key_read(const char *path, struct error *err);
 
-/* "TYPE BASE64 ...", in printable ASCII. */
+/* Is line "TYPE BASE64 ...", in printable ASCII? */
 bool public_key_is(const char *line);
 
 #endif

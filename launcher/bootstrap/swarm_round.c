@@ -22,7 +22,7 @@
 typedef char swarm_key[KEY_HEX + 1];
 
 struct member {
-    int group;  /* -1: it reads alone; -2: it has nothing to read */
+    int group;  /* -1: it reads alone; -2: nothing to read */
     int number; /* in its group */
     int port;
 };
@@ -124,7 +124,7 @@ static struct swarm_groups *find_groups(const struct bootstrap *bootstrap,
     return groups;
 }
 
-/* Into the group of a node before it with the same mark, or a new one. */
+/* Puts node into the group of an earlier node with the same mark, or into a new group. */
 static void place(const struct bootstrap *bootstrap, const struct run *run,
                   struct swarm_groups *groups, size_t node)
 {
@@ -183,7 +183,7 @@ static bool make_keys(struct swarm_groups *groups)
     return true;
 }
 
-/* The number of a link is that of its key, from 1. */
+/* A link has the number of its key, counted from 1. */
 static json_t *peers_of(const struct bootstrap *bootstrap, const struct run *run, size_t node)
 {
     const struct swarm_groups *groups = bootstrap->swarm;
@@ -207,7 +207,7 @@ static json_t *peers_of(const struct bootstrap *bootstrap, const struct run *run
     return peers;
 }
 
-/* NULL: it has told none that others could reach. */
+/* NULL: the node has no address that others could reach. */
 static const char *address_of(const struct bootstrap *bootstrap, const struct run *run,
                               size_t node)
 {
@@ -219,7 +219,7 @@ static const char *address_of(const struct bootstrap *bootstrap, const struct ru
                                plan->addr != NULL ? plan->addr : plan->host, network);
 }
 
-/* All of them: nobody knows from which one it will call. */
+/* Returns all addresses of node: we do not know from which one it will connect. */
 static json_t *addresses_of(const struct run *run, size_t node)
 {
     const json_t *one;

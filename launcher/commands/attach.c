@@ -1,4 +1,4 @@
-/* attach.c - muster attach: show the output of a detached run, as if it had a terminal
+/* attach.c - muster attach: shows the output of a detached run, as if it had a terminal
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"

@@ -1,4 +1,4 @@
-/* clean.c - `muster clean`: what earlier runs have left on all nodes, in one table
+/* clean.c - `muster clean`: lists, or removes, what earlier runs have left on all nodes
  *
  *     NODE STATE    WHAT     PID   USER AGE  RUN                  COMMAND
  *     te1  left     process  4711  me   3 h  20261120-073000-a1b2  python3 train.py
@@ -7,7 +7,8 @@
  *     te2  running  run      815   me   9 s  20261120-103000-c3d4  5 processes
  *     te2  in use   gpu 0    99    ann  2 h  -                     python3 x.py
  *
- * Nodes do not wait for each other, and the others are cleaned even if one cannot be reached.
+ * Nodes do not wait for each other. If one cannot be reached, the others are cleaned
+ * nevertheless.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -24,15 +25,15 @@
 #include "run/run.h"
 #include "xalloc.h"
 
-#define EXIT_LEFT  1    /* something of ours was found, and is still there */
-#define LOOK_S     60.0 /* for a node to look through its processes */
-#define STUCK_S    10.0 /* how long an agent waits for what survives KILL */
-#define ITEMS_MAX  1024 /* of each kind; an agent sends half as many */
-#define GPUS_MAX   16   /* named of a process */
+#define EXIT_LEFT  1    /* something of a run was found, and is still there */
+#define LOOK_S     60.0 /* the time for a node to look through its processes */
+#define STUCK_S    10.0 /* how long an agent waits for processes that survive SIGKILL */
+#define ITEMS_MAX  1024 /* per kind; an agent sends half as many */
+#define GPUS_MAX   16   /* GPUs named per process */
 #define MIB        (1024.0 * 1024.0)
 #define COLUMNS    8
 
-/* The arrays of CLEANED. Those in the last one are not ended. */
+/* The arrays of CLEANED. Agents do not kill the processes in the last one. */
 static const char *const kinds[] = { "processes", "shm", "stale_files", "gpu_holders" };
 #define KINDS      (sizeof kinds / sizeof *kinds)
 #define KINDS_OURS (KINDS - 1)
@@ -70,7 +71,7 @@ const struct node_job clean_job = {
     .free = clean_free,
 };
 
-/* The job's data: by node, CLEANED; NULL: it has not come. */
+/* The job's data: CLEANED, by node; NULL: it has not come. */
 static int clean_prepare(const struct run *run, void **data)
 {
     *data = xcalloc(run->plan->nodes, sizeof(json_t *));
@@ -126,7 +127,7 @@ static bool clean_take(struct run *run, struct node *node, const struct frame *f
     return true;
 }
 
-/* --- what came of it -------------------------------------------------------- */
+/* --- results -------------------------------------------------------- */
 
 static int clean_report(const struct run *run, int status, FILE *out, FILE *err)
 {
@@ -150,7 +151,7 @@ static int clean_report(const struct run *run, int status, FILE *out, FILE *err)
     return status != 0 ? status : any_left(run) ? EXIT_LEFT : 0;
 }
 
-/* Nodes that have not told all. */
+/* Prints the nodes with more items than CLEANED can hold. */
 static void print_more(const struct run *run, FILE *out)
 {
     size_t n;
@@ -161,7 +162,7 @@ static void print_more(const struct run *run, FILE *out)
                     run->plan->node[n].host);
 }
 
-/* Nodes where nothing is left. */
+/* Prints the nodes where nothing is left. */
 static void print_clean(const struct run *run, FILE *out)
 {
     struct strlist hosts = { 0 };
@@ -251,14 +252,14 @@ static void list_node(const struct run *run, size_t node, struct table *table)
                     safe_of(item, "command"));
 }
 
-/* A run that is active is not left over, unless it was to be ended. */
+/* An active run does not count as left, unless the user wants to kill it. */
 static bool is_left(const struct run *run, const json_t *item)
 {
     return !is_true(item, "gone") &&
            (!is_true(item, "running") || (run->options->run != NULL && run->options->kill));
 }
 
-/* One row for each active run: its first process, and how many there are. */
+/* Adds one row for each active run: its first process, and the number of its processes. */
 static void list_running(const char *host, const json_t *processes, size_t first,
                          struct table *table)
 {

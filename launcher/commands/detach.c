@@ -51,8 +51,8 @@ int detach_run(const struct options *options, struct plan *plan)
     return status;
 }
 
-/* Until follow_run() passes them on: the launcher has left the terminal by then, and would live on
- * if this process died of them. */
+/* Blocks the signals until follow_run() forwards them: by then the launcher has left the
+ * terminal, and would keep running if a signal killed only this process. */
 static void hold_signals(int how)
 {
     sigset_t held;
@@ -65,8 +65,8 @@ static void hold_signals(int how)
 
 /* ---- the launcher ---- */
 
-/* fd: where it tells the foreground process, by a byte when its output goes to the files, and by
- * one when all ranks have started. */
+/* Writes a byte to fd, for the foreground process, when its output goes to the files, and
+ * another one when all ranks have started. */
 static int launch(const struct options *options, struct plan *plan, int fd)
 {
     struct launch_watcher watcher = { .has_dir = leave_terminal, .started = started, .arg = &fd };
@@ -74,8 +74,8 @@ static int launch(const struct options *options, struct plan *plan, int fd)
     return launch_run(options, plan, NULL, &watcher);
 }
 
-/* Leave the terminal for the files of the run's directory, before anything looks what standard
- * output is. */
+/* Moves output from the terminal to files in the run directory, before any code checks what
+ * standard output is. */
 static int leave_terminal(const struct run_dir *dir, void *arg, struct error *err)
 {
     const int *fd = arg;
@@ -104,7 +104,7 @@ static int move_output(const struct run_dir *dir, const char *name, int to, stru
     return 0;
 }
 
-/* Nobody needs to wait any more. */
+/* The foreground process need not wait any longer. */
 static void started(void *arg)
 {
     int *fd = arg;
@@ -144,7 +144,7 @@ static int stay(const struct options *options, const struct plan *plan, pid_t la
     return end == FOLLOW_STARTED ? 0 : EXIT_OUTPUT;
 }
 
-/* False if it has ended without: then it has said why, on our terminal. */
+/* False: the launcher exited without one, after it printed the reason on our terminal. */
 static bool launcher_has_directory(int fd)
 {
     char    word;
@@ -166,7 +166,7 @@ static int status_of(pid_t launcher)
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
     if (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM)
-        return 128 + WTERMSIG(status); /* passed on so early that nothing had begun */
+        return 128 + WTERMSIG(status); /* forwarded before anything began */
     log_error("muster itself was killed by %s", signal_name(WTERMSIG(status)).text);
     return EXIT_LOST;
 }

@@ -1,10 +1,9 @@
-/* detach.h - --detach: a launcher that runs on without its terminal
+/* detach.h - --detach: runs the launcher without its terminal
  *
- * muster forks. The child is the launcher: once it has a run directory its output goes to two
+ * muster forks. The child is the launcher: once it has a run directory, its output goes to two
  * files there, and it leaves the terminal's session. The parent stays in the foreground and
  * shows those files on stderr, as muster attach does, until all ranks have started or the
- * launcher has ended. stdout is for the id of the run. Ctrl-C in the foreground goes to the
- * launcher.
+ * launcher has exited. stdout is for the run id. The parent forwards Ctrl-C to the launcher.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_DETACH_H
@@ -13,7 +12,7 @@
 #include "options/options.h"
 #include "plan/plan.h"
 
-/* Do all of that; returns an exit status, once in each process. */
+/* Does all of this. Returns an exit status in both processes. */
 int detach_run(const struct options *options, struct plan *plan);
 
 #endif

@@ -1,4 +1,4 @@
-/* drain.c - muster drain and muster scale: nodes of a run are to go, or to come
+/* drain.c - muster drain and muster scale: remove nodes of a run, or change their number
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -54,7 +54,7 @@ static int ask(const struct options *options, make_line *make)
     return status;
 }
 
-/* "drain 300 te1 te2", of te[1-2]. */
+/* Makes "drain 300 te1 te2" from te[1-2]. */
 static int drain_line(const struct options *options, struct buffer *line, struct error *err)
 {
     struct strlist hosts = { 0 };
@@ -75,7 +75,7 @@ static int drain_line(const struct options *options, struct buffer *line, struct
     return rc;
 }
 
-/* "scale 3 300" */
+/* Makes "scale 3 300". */
 static int scale_line(const struct options *options, struct buffer *line, struct error *err)
 {
     char text[60];

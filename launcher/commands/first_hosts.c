@@ -32,11 +32,11 @@ struct waiting {
     struct event_base  *base;
     struct host_watch  *watch;
     struct event       *over;
-    struct event       *signals[SIGNALS]; /* NULL: not ours now */
+    struct event       *signals[SIGNALS]; /* NULL: not watched now */
     double              wait_s;
     bool                hup_reads;
-    bool                has_changed; /* first->hosts, since we looked */
-    int                 status; /* 0: it goes on */
+    bool                has_changed; /* first->hosts has changed since we looked */
+    int                 status; /* 0: still waiting */
 };
 
 static void keep_hup(const struct options *options);
@@ -80,8 +80,9 @@ void first_hosts_clear(struct first_hosts *first)
     *first = (struct first_hosts){ 0 };
 }
 
-/* Where HUP is about the hosts it must not end muster while nobody waits for it yet: they are being
- * read anyway. Whoever waits for it does so although it is ignored. */
+/* If SIGHUP means to read the hosts again, it must not kill muster before its handler is
+ * installed. Until then it is ignored, since muster is reading the hosts anyway. The handler is
+ * installed even if the signal is ignored. */
 static void keep_hup(const struct options *options)
 {
     if (options->command == COMMAND_RUN && host_watch_is_possible(options) &&
@@ -98,8 +99,8 @@ static int read_hosts(const struct options *options, char *const *here, struct f
                : host_source_find(options, here, &first->hosts, &first->include, &first->missing);
 }
 
-/* A script that cannot be executed, and a hostfile that cannot be read, are mistakes of the user's;
- * so are rules that no hosts could suit. */
+/* Waiting is useless if the script cannot be executed, the hostfile cannot be read, or no hosts
+ * could satisfy the rules: the user must correct these. */
 static bool may_wait(const struct options *options, const struct first_hosts *first)
 {
     const struct select_rules rules = rules_of(options, first);
@@ -125,7 +126,7 @@ static struct select_rules rules_of(const struct options *options, const struct 
     };
 }
 
-/* Are these enough? -1: no; first->missing says why. Else 0 or an exit status. */
+/* Are the hosts enough? -1: no; first->missing says why. Otherwise 0 or an exit status. */
 static int look(const struct options *options, char *const *here, struct first_hosts *first)
 {
     const struct select_rules rules = rules_of(options, first);
@@ -171,7 +172,7 @@ static void begin(const struct options *options, struct waiting *w)
     if (w->over == NULL)
         xalloc_die();
     xevent_add(w->over, &wait);
-    /* What is wrong with a script is told by the watch, which asks it at once. */
+    /* The watch runs a script at once, and reports its errors. */
     if (w->first->named.count > 0)
         log_note("%s; waiting for hosts, for %g s at most (--max-wait)", w->first->missing.text,
                  w->wait_s);
@@ -190,8 +191,8 @@ static void end(struct waiting *w)
     event_base_free(w->base);
 }
 
-/* Counting GPUs is a run of its own, which has signals of its own. What is missing is told when it
- * is something else. */
+/* Counting GPUs is a separate run with its own signal handlers. Reports what is missing only if
+ * that has changed. */
 static void look_again(const struct options *options, char *const *here, struct waiting *w)
 {
     struct first_hosts *first = w->first;
@@ -208,7 +209,7 @@ static void look_again(const struct options *options, char *const *here, struct 
         log_note("%s; waiting for more hosts (--max-wait)", first->missing.text);
 }
 
-/* Its first call is about what was looked at before there was a watch. */
+/* The first call may report the hosts that we read before the watch began. */
 static void hosts_changed(const struct hostlist *hosts, const char *words, void *arg)
 {
     struct waiting     *w = arg;

@@ -1,7 +1,7 @@
-/* first_hosts.h - the hosts with which a run begins, and waiting for them
+/* first_hosts.h - finds the hosts with which a run begins, or waits for them
  *
- * Where nodes may come and go, a script or a hostfile need not name enough of them yet: then muster
- * looks again until it does, or until --max-wait is over.
+ * If nodes may come and go, a script or a hostfile may list too few hosts at first. Then muster
+ * looks again until there are enough, or until --max-wait has passed.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_FIRST_HOSTS_H
@@ -15,23 +15,23 @@
 #include "plan/hostfile.h"
 #include "plan/select.h"
 
-/* Start from { 0 }. */
+/* Initialize it as { 0 }. */
 struct first_hosts {
     struct hostlist  hosts;
-    struct selection selection; /* of hosts */
-    size_t           count;     /* so many of these are the first world, the others spares */
-    bool             is_enough; /* else all three mean nothing yet, and ... */
-    struct error     missing;   /* ... why */
-    struct hostlist  named;     /* hosts, before anybody counted their GPUs */
-    char            *include;   /* what CUDA_VISIBLE_DEVICES stands for; NULL: nothing */
+    struct selection selection; /* selected from hosts */
+    size_t           count;     /* this many are the first world, the others spares */
+    bool             is_enough; /* false: the fields above mean nothing yet */
+    struct error     missing;   /* why they are not enough */
+    struct hostlist  named;     /* hosts, before their GPUs were counted */
+    char            *include;   /* the selection made by CUDA_VISIBLE_DEVICES; NULL: none */
 };
 
-/* Look once. 0; or an exit status if there are not enough and nothing is to be waited for: the user
- * was told. here: the environment. */
+/* Looks once. Returns 0, or an exit status if there are not enough hosts and waiting is
+ * useless, after it reported the error to the user. here: the environment. */
 int first_hosts_find(const struct options *options, char *const *here, struct first_hosts *first);
 
-/* Until is_enough, which it may be already. 0, or an exit status: 75 when --max-wait is over, 130
- * after Ctrl-C ... */
+/* Waits until is_enough, which may be true already. Returns 0, or an exit status: 75 if
+ * --max-wait has passed, 130 after Ctrl-C ... */
 int first_hosts_wait(const struct options *options, char *const *here, struct first_hosts *first);
 
 void first_hosts_clear(struct first_hosts *first);

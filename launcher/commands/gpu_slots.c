@@ -31,8 +31,8 @@ static void tell(const struct run *run, const int *gpus);
 static void forget(const struct run *run, void *data);
 
 struct count {
-    struct node_job  job;   /* first: run->job is this */
-    struct hostlist *hosts; /* where report() puts what it has found */
+    struct node_job  job;   /* must be first: run->job points to it */
+    struct hostlist *hosts; /* report() stores the slots here */
 };
 
 int gpu_slots_find(const struct options *options, struct hostlist *hosts,
@@ -51,14 +51,15 @@ int gpu_slots_find(const struct options *options, struct hostlist *hosts,
     return status;
 }
 
-/* Not if the user has said how many, by --num_gpus or by naming hosts more than once. */
+/* Not if the user gave the number, with --num_gpus or by listing hosts more than once. */
 static bool is_wanted(const struct options *options, const struct hostlist *hosts)
 {
     return options->command == COMMAND_RUN && !options->dry_run && !options->no_ssh &&
            options->num_gpus < 0 && hostlist_is_uncounted(hosts);
 }
 
-/* Those without slots=N among the hosts that rules choose, which may name any slot of them. */
+/* Chooses the hosts without slots=N among those that rules choose. rules may name any of their
+ * slots. */
 static int choose(struct hostlist *hosts, const struct select_rules *rules,
                   struct selection *chosen, struct error *err)
 {
@@ -94,18 +95,18 @@ static int choose(struct hostlist *hosts, const struct select_rules *rules,
     return 0;
 }
 
-/* An exit status, or -1 with err. */
+/* Returns an exit status, or -1 with err. */
 static int ask(const struct options *options, struct hostlist *hosts,
                const struct selection *chosen, char *const *here, struct error *err)
 {
     const struct count count = { { .prepare = prepare, .begin = begin, .frame = take,
                                    .report = report, .free = forget }, hosts };
-    struct options asking = *options; /* borrows its texts */
+    struct options asking = *options; /* borrows the texts of options */
     struct program none = { 0 };
     struct plan    plan;
     int            status;
 
-    asking.command = COMMAND_CLEAN; /* a job, without ranks */
+    asking.command = COMMAND_CLEAN; /* a job without ranks */
     asking.json = asking.show_ranks = asking.log_dir = asking.each_rank_log = NULL;
     asking.name = NULL;
     asking.save_pid = false;
@@ -124,7 +125,7 @@ static int prepare(const struct run *run, void **data)
     return 0;
 }
 
-/* HELLO has it all. */
+/* HELLO contains the number of GPUs. */
 static void begin(struct run *run, struct node *node)
 {
     json_int_t gpus = json_integer_value(json_object_get(node->hello, "gpus"));
@@ -149,7 +150,8 @@ static int report(const struct run *run, int status, FILE *out, FILE *err)
 
     (void)out, (void)err;
     for (i = 0; i < run->plan->nodes && status == 0; i++) {
-        while (strcmp(host[n].name, run->plan->node[i].host) != 0) /* in one order */
+        while (strcmp(host[n].name, run->plan->node[i].host) != 0) /* both are in the same
+                                                                      order */
             n++;
         host[n].slots = gpus[i] > 0 ? gpus[i] : 1;
         host[n].is_counted = true;
@@ -159,7 +161,7 @@ static int report(const struct run *run, int status, FILE *out, FILE *err)
     return status;
 }
 
-/* "slots are the GPUs found: te[1-3] 8, te4 4, te9 none (1 slot)" */
+/* Logs "slots are the GPUs found: te[1-3] 8, te4 4, te9 none (1 slot)". */
 static void tell(const struct run *run, const int *gpus)
 {
     struct groups groups = { 0 };

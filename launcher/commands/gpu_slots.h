@@ -1,7 +1,7 @@
-/* gpu_slots.h - the slots of hosts whose line in the hostfile has no slots=N: their GPUs
+/* gpu_slots.h - counts the GPUs of hosts without slots=N in the hostfile, as their slots
  *
- * The agents count them before the plan is made. This is a run of its own that starts nothing, as
- * muster clean is.
+ * The agents count the GPUs before the plan is made. Counting is a separate run that starts no
+ * ranks, like muster clean.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_GPU_SLOTS_H
@@ -10,9 +10,9 @@
 #include "options/options.h"
 #include "plan/select.h"
 
-/* Ask the hosts that rules choose, if that is wanted (a run that connects, and hosts without
- * slots). Returns 0; an exit status, when the user was told why, as of slots found; or -1 with err:
- * there are not the hosts that rules want. here: the environment. */
+/* Asks the hosts that rules choose, if it is necessary (the run connects, and hosts lack
+ * slots). Reports the slots found. Returns 0; an exit status after it reported the reason to
+ * the user; or -1 with err if the hosts do not satisfy rules. here: the environment. */
 int gpu_slots_find(const struct options *options, struct hostlist *hosts,
                    const struct select_rules *rules, char *const *here, struct error *err);
 

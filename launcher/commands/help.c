@@ -1,4 +1,4 @@
-/* help.c - muster help: the manual page, or --help where there is none
+/* help.c - muster help: shows the manual page, or --help if there is none
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -38,7 +38,7 @@ static void open_page(const char *page)
         execlp("man", "man", page, NULL);
 }
 
-/* man -w prints where a page is. Its exit status would not do: the man of a minimal system
+/* man -w prints where a page is. Its exit status is not enough: the man of a minimal system
  * prints an apology and exits with 0. */
 static bool has_page(const char *page)
 {
@@ -59,7 +59,7 @@ static bool has_page(const char *page)
     return first == '/';
 }
 
-/* Its standard output is out; what it says on stderr is nobody's business. */
+/* Starts argv with out as its standard output, and discards its stderr. */
 static pid_t start(char *const argv[], int out)
 {
     posix_spawn_file_actions_t actions;

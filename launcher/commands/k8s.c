@@ -1,4 +1,4 @@
-/* k8s.c - muster k8s: the program muster-k8s, if this muster was built with it
+/* k8s.c - muster k8s: executes muster-k8s, if this muster was built with it
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -22,7 +22,7 @@ int command_k8s(char **argv)
     self[size > 0 ? size : 0] = '\0';
     if (strrchr(self, '/') != NULL)
         *strrchr(self, '/') = '\0';
-    /* That of the build tree, if this is the muster of one. */
+    /* In a build tree, execute its own muster-k8s. */
     beside = xasprintf("%s/../k8s/muster-k8s", self);
     execv(beside, argv);
     free(beside);

@@ -1,7 +1,7 @@
 /* remains.c - see remains.h
  *
- * A node job as muster clean is one, which only looks (CLEAN without "kill"), again and again on
- * the nodes that still have something.
+ * A node job like muster clean, which only looks (CLEAN without "kill"). It is repeated on the
+ * nodes where something is left.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -23,11 +23,11 @@
 #include "sanitize.h"
 #include "xalloc.h"
 
-#define LOOK_S      60.0 /* for a node to look through its processes */
-#define LOOK_SILENT_S 15.0 /* at least; no rank waits until that node is given up */
+#define LOOK_S      60.0 /* the time for a node to look through its processes */
+#define LOOK_SILENT_S 15.0 /* minimum --dead-after here: no rank waits for a silent node */
 #define AGAIN_MS    500
-#define RECONNECT_S 10.0 /* the longest that an agent waits by --reconnect=auto */
-#define STUCK_S     10.0 /* for what survives KILL */
+#define RECONNECT_S 10.0 /* the longest time that an agent waits with --reconnect=auto */
+#define STUCK_S     10.0 /* for processes that survive SIGKILL */
 #define SURE_S      5.0
 
 enum answer { ANSWER_NONE, ANSWER_EMPTY, ANSWER_LEFT };
@@ -36,7 +36,7 @@ struct remains {
     struct node_job       job;
     const struct options *options;
     const char           *id;
-    struct hostlist       hosts; /* of the run */
+    struct hostlist       hosts; /* hosts of the run */
     enum answer          *answer; /* by host */
     char                **words;  /* by host: what is left, "3 processes, the first is ..." */
 };
@@ -89,7 +89,7 @@ int remains_await(const struct options *options, const char *id, const json_t *p
     if (status == 0 && !any(&remains, ANSWER_LEFT) && any(&remains, ANSWER_NONE)) {
         nap(most_s - waited_s);
         waited_s = most_s;
-        status = look(&remains, ANSWER_NONE); /* an agent that is stopped counts no time */
+        status = look(&remains, ANSWER_NONE); /* a stopped agent's lease does not expire */
     }
     if (status == 0 && any(&remains, ANSWER_LEFT)) {
         tell(&remains, ANSWER_LEFT, waited_s);
@@ -101,7 +101,7 @@ int remains_await(const struct options *options, const char *id, const json_t *p
     return status;
 }
 
-/* By the grammar of the hostfile, which refuses whatever is no name. */
+/* Parses the hosts as a hostfile, which rejects invalid names. */
 static int hosts_of(const json_t *plan, const json_t *ranks, struct hostlist *hosts,
                     struct error *err)
 {
@@ -130,7 +130,7 @@ static int hosts_of(const json_t *plan, const json_t *ranks, struct hostlist *ho
     return rc;
 }
 
-/* A node that has taken the place of a lost one: only its name is known. */
+/* Adds nodes that replaced lost ones: only their names are known. */
 static void add_late(struct buffer *text, const json_t *ranks, struct strlist *known)
 {
     const json_t *rank;
@@ -159,7 +159,8 @@ static void add_word(struct buffer *line, const char *key, const json_t *value)
     free(word);
 }
 
-/* How long its agents may take until nothing is left, without a launcher. */
+/* Returns how long the agents of the run may take, without a launcher, until nothing is
+ * left. */
 static double limit_s(const struct options *options)
 {
     double reconnect_s = options->reconnect_s >= 0 ? options->reconnect_s : RECONNECT_S;
@@ -168,11 +169,12 @@ static double limit_s(const struct options *options)
            SURE_S;
 }
 
-/* At the nodes that have answered so; without another answer that one stays. 0, or the exit status
- * of a look that was interrupted or could not begin. */
+/* Looks again at the nodes whose last answer is which. A node that does not answer keeps its
+ * last answer. Returns 0, or the exit status of a look that was interrupted or could not
+ * begin. */
 static int look(struct remains *remains, enum answer which)
 {
-    struct options   asking = *remains->options; /* borrows its texts */
+    struct options   asking = *remains->options; /* borrows the texts of options */
     struct selection chosen = { .node = xcalloc(remains->hosts.count, sizeof *chosen.node) };
     struct program   none = { 0 };
     struct plan      plan;
@@ -184,7 +186,7 @@ static int look(struct remains *remains, enum answer which)
         if (remains->answer[i] == which)
             chosen.node[chosen.count++] = (struct selected){ .host = &remains->hosts.host[i],
                                                              .slot = &slot, .slots = 1 };
-    asking.command = COMMAND_CLEAN; /* a job, without ranks */
+    asking.command = COMMAND_CLEAN; /* a job without ranks */
     asking.json = asking.show_ranks = asking.log_dir = asking.each_rank_log = NULL;
     asking.name = asking.resumed = NULL;
     asking.save_pid = asking.detach = false;
@@ -305,7 +307,7 @@ static bool take(struct run *run, struct node *node, const struct frame *frame,
     return true;
 }
 
-/* A node that failed was reported, and counts as one that has not answered. */
+/* Ignores failed nodes: they have been reported, and keep their last answer. */
 static int report(const struct run *run, int status, FILE *out, FILE *err)
 {
     (void)out, (void)err;

@@ -1,11 +1,12 @@
-/* resume.c - muster resume: let a run go on whose launcher was killed
+/* resume.c - muster resume: continues a run whose launcher was killed
  *
- * The next generation of the same run, under its id and in its directory, with the options, the
- * command and the working directory that are kept there. The environment is that of whoever
- * resumes: values may be secrets, and are not kept.
+ * It starts the next generation of the same run, under its id and in its directory, with the
+ * options, the command and the working directory that are kept there. The environment is that
+ * of muster resume itself: the directory does not keep it, since values may be secrets.
  *
- * Never beside a living one: its launcher holds a lock as long as it lives (run_dir.h), and every
- * node has to say that nothing is left of the run, or had the time to end it.
+ * It never resumes a run that still lives: a launcher holds a lock as long as it lives
+ * (run_dir.h), and every node must report that nothing of the run is left, or must have had the
+ * time to end it.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -87,7 +88,7 @@ static int check_state(const struct past_run *run, struct error *err)
     return 0;
 }
 
-/* Its options, from its own directory. */
+/* Reads the run's options from its directory. */
 static int read_again(const struct past_run *run, struct options *again, int *status,
                       struct error *err)
 {
@@ -137,7 +138,8 @@ static int words_of(const json_t *list, struct strlist *words)
     return 0;
 }
 
-/* Whether the last one that is known has started any rank or not. */
+/* Returns the number after the last known generation, whether or not that one started any
+ * rank. */
 static int next_generation(const struct past_run *run, const json_t *now)
 {
     json_int_t last = json_integer_value(json_object_get(run->result, "generation"));

@@ -1,4 +1,4 @@
-/* status.c - muster status: all runs of the history, or each rank of one
+/* status.c - muster status: shows all runs of the history, or each rank of one
  *
  *     RUN                   SINCE             STATE    NODES  RANKS  COMMAND
  *     20261120-103000-c3d4  2026-11-20 10:30  running  2      16     python3 train.py
@@ -103,7 +103,7 @@ static int status_of_one(const struct past_run *run, const char *json)
     return 0;
 }
 
-/* Until now, until muster died, or until the end. */
+/* Shows the cost until now, until muster died, or until the end of the run. */
 static int cost_of_one(const struct past_run *run, const char *json)
 {
     struct cost  cost;
@@ -135,7 +135,7 @@ static int cost_of_one(const struct past_run *run, const char *json)
     return rc < 0 ? EXIT_DATA : rc;
 }
 
-/* How they are now, how they were when muster died, or how they ended. */
+/* Returns the ranks as they are now, as they were when muster died, or as they ended. */
 static json_t *json_of_ranks(const struct past_run *run)
 {
     json_t       *ranks = json_array();
@@ -158,7 +158,7 @@ static json_t *json_of_ranks(const struct past_run *run)
     return ranks;
 }
 
-/* Which start of all ranks this is or was. */
+/* Adds the number of the present or last generation. */
 static void add_generation(const struct past_run *run, json_t *about)
 {
     json_t       *now = run->result == NULL ? run_dir_read(run->dir_fd, "status.json") : NULL;
@@ -172,7 +172,7 @@ static void add_generation(const struct past_run *run, json_t *about)
     json_decref(now);
 }
 
-/* Seconds since its last byte, or since it started, while it runs. */
+/* Returns the seconds since the rank's last byte, or since its start, while it runs. */
 static json_t *silent_s_of(const json_t *rank, bool is_active)
 {
     json_int_t said_ns = json_integer_value(json_object_get(rank, "said_ns"));
@@ -184,7 +184,7 @@ static json_t *silent_s_of(const json_t *rank, bool is_active)
     return json_real((double)(clock_now_ns() - since_ns) / NS_PER_S);
 }
 
-/* --- for people: made of the JSON ------------------------------------------- */
+/* --- for the user, made from the JSON ------------------------------------------- */
 
 void status_print_runs(const struct history *list, FILE *out)
 {
@@ -213,8 +213,8 @@ void status_print_runs(const struct history *list, FILE *out)
     table_clear(&table);
 }
 
-/* What tells runs from each other, since the column is narrow: a Python script without its Python,
- * a program without its directory. */
+/* Returns the part of the command that distinguishes runs, since the column is narrow: a Python
+ * script without its Python, a program without its directory. */
 static char *short_command(const json_t *run)
 {
     const char *words = json_string_value(json_object_get(run, "command"));
@@ -249,7 +249,7 @@ static json_t *json_of_run(const struct past_run *run)
     return about;
 }
 
-/* The state in words; "starting" before the first heartbeat. */
+/* Returns the state in words; "starting" before the first heartbeat. */
 static char *state_words(const struct past_run *run)
 {
     json_t     *now;
@@ -317,7 +317,7 @@ static void print_run(const json_t *run, FILE *out)
     free(command);
 }
 
-/* Only if there was a restart. */
+/* Prints the generation, but only after a restart. */
 static void print_generation(const json_t *run, FILE *out)
 {
     json_int_t generation = json_integer_value(json_object_get(run, "generation"));

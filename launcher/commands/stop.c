@@ -1,4 +1,4 @@
-/* stop.c - muster stop: do what Ctrl-C would do
+/* stop.c - muster stop: does what Ctrl-C would do
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -15,7 +15,7 @@
 #include "run/launch.h"
 #include "runid.h"
 
-#define SURE_S 10.0 /* beyond what the launcher may take */
+#define SURE_S 10.0 /* added to the time that the launcher may take */
 
 static struct past_run *choose(const struct history *list, const char *word, struct error *err);
 static int              stop_one(const struct past_run *run);
@@ -51,7 +51,8 @@ failed:
     return status;
 }
 
-/* Without a word there must be only one: the wrong run must not be stopped. */
+/* Without a word there must be only one active run, so that muster does not stop the wrong
+ * one. */
 static struct past_run *choose(const struct history *list, const char *word, struct error *err)
 {
     struct past_run *run = NULL;
@@ -87,7 +88,7 @@ int stop_namesakes(const char *name)
     int            status = 0;
 
     if (history_read(&list, &err) < 0)
-        log_warn("--replace: %s", err.text); /* the agents will find it */
+        log_warn("--replace: %s", err.text); /* the agents will find the run */
     for (i = 0; i < list.count && status == 0; i++)
         if (list.run[i].state == PAST_RUN_ACTIVE && list.run[i].id[RUNID_BARE] != '\0' &&
             strcmp(list.run[i].id + RUNID_BARE + 1, name) == 0)
@@ -102,7 +103,7 @@ static int stop_one(const struct past_run *run)
 
     log_warn("--replace: ending %s, launched by pid %d", run->id, (int)run->launcher);
     if (past_run_signal(run, SIGTERM, &err) < 0)
-        log_warn("--replace: %s", err.text); /* the same */
+        log_warn("--replace: %s", err.text); /* the agents will find it */
     else if (!past_run_await(run, end_s(run)))
         return not_over(run);
     return 0;
@@ -114,7 +115,7 @@ static int not_over(const struct past_run *run)
     return EXIT_WAITED;
 }
 
-/* How long its launcher may take. */
+/* Returns how long the run's launcher may take to stop. */
 static double end_s(const struct past_run *run)
 {
     double grace_s = json_number_value(past_run_launcher(run, "grace_s"));

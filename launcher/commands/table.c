@@ -15,9 +15,9 @@
 
 #define BLANKS       2    /* between two columns */
 #define WIDTH_MAX    40   /* a longer text does not make its column wider */
-#define CELL_COLUMNS 300  /* shown of a text; the name of a file is shorter */
-#define CELL_BYTES   2048 /* looked at for that, with colours */
-#define LAST_LEAST   8    /* columns that the last text has, whatever the terminal */
+#define CELL_COLUMNS 300  /* columns shown of a text; a file name is shorter */
+#define CELL_BYTES   2048 /* bytes read for them, including colours */
+#define LAST_LEAST   8    /* columns of the last text, even if the terminal is too narrow */
 
 static size_t columns_of(FILE *out);
 static void   fit(const struct table *table, size_t room, size_t width[TABLE_COLUMNS]);
@@ -53,8 +53,8 @@ void table_print(const struct table *table, FILE *out)
     }
 }
 
-/* How wide each column is; of the last one, 0: as wide as it likes. The widest ones yield to it, if
- * need be. */
+/* Computes the width of each column; 0 for the last one: no limit. If the last one lacks room,
+ * the widest columns shrink. */
 static void fit(const struct table *table, size_t room, size_t width[TABLE_COLUMNS])
 {
     size_t used = 0, i, length;
@@ -78,13 +78,13 @@ static void fit(const struct table *table, size_t room, size_t width[TABLE_COLUM
     width[last] = room > used ? room - used : room > 0 ? LAST_LEAST : 0;
 }
 
-/* Of a terminal; 0: a file has room for all. */
+/* Returns the columns of a terminal; 0: out is a file, so there is no limit. */
 static size_t columns_of(FILE *out)
 {
-    return fd_columns(fileno(out) >= 0 ? fileno(out) : STDOUT_FILENO); /* of a text in memory */
+    return fd_columns(fileno(out) >= 0 ? fileno(out) : STDOUT_FILENO); /* not a file */
 }
 
-/* width: at least; room: at most, unless 0. */
+/* Prints text in at least width columns, and in at most room columns unless room is 0. */
 static void print_cell(const char *text, size_t width, size_t room, FILE *out)
 {
     struct buffer cut = { 0 };

@@ -1,4 +1,4 @@
-/* table.h - rows of texts, printed with their columns one below the other
+/* table.h - prints rows of texts in aligned columns
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_TABLE_H
@@ -10,20 +10,21 @@
 #define TABLE_COLUMNS 8
 
 struct table {
-    int columns; /* to be set */
+    int columns; /* set by the caller */
     char *(*row)[TABLE_COLUMNS];
     size_t rows;
 };
 
-/* A new last row, to be filled with texts that are safe to print; the table frees them. */
+/* Adds a last row and returns it. The caller fills it with texts that are safe to print; the
+ * table frees them. */
 char **table_add(struct table *table);
 void   table_head(struct table *table, const char *const *heads);
-/* If out is a terminal, texts are cut to its width. */
+/* If out is a terminal, texts are truncated to its width. */
 void   table_print(const struct table *table, FILE *out);
 void   table_clear(struct table *table);
 
-/* Both made for a row: a text of a node, made safe to print and not too long; an age, as "59 s",
- * "3 h", "12 d". */
+/* Make texts for a row: a node's text, made safe to print and truncated; an age, such as "59
+ * s", "3 h", "12 d". */
 char *table_text(const char *text);
 char *table_age(long long seconds);
 

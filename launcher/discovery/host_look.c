@@ -21,8 +21,8 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-#define END_S 1 /* for a thread that still reads when the run is over */
-/* Not when it is opened or read, which others do all the time. */
+#define END_S 1 /* wait for a thread that still reads when the run is over */
+/* Without opening and reading, which other programs do all the time. */
 #define EVENTS (IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)
 
 struct host_look {
@@ -31,8 +31,8 @@ struct host_look {
     struct event               *notified; /* NULL: inotify is not available */
     struct event               *done;     /* the thread has written to its eventfd */
     pthread_t                   thread;
-    bool                        is_reading, is_wanted; /* once more */
-    /* The thread's while it reads. */
+    bool                        is_reading, is_wanted; /* is_wanted: read again when done */
+    /* Owned by the thread while it reads. */
     char        *path, *dir;
     int          notify_fd, done_fd;
     char        *text;
@@ -89,7 +89,7 @@ void host_look_free(struct host_look *look)
     free(look);
 }
 
-/* If there can be no thread now, the next look tries again. */
+/* If it cannot start a thread now, the next look tries again. */
 void host_look_start(struct host_look *look)
 {
     look->is_wanted = look->is_reading;
@@ -106,8 +106,8 @@ static char *directory_of(const char *path)
     return slash == path ? xstrdup("/") : xstrndup(path, (size_t)(slash - path));
 }
 
-/* It is watched before it is read, so that no change is missed; each time, since it may be another
- * directory by now. */
+/* Watches the directory before it reads the file, so that it misses no change. It does so each
+ * time, since the path may lead to another directory by now. */
 static void *read_thread(void *arg)
 {
     struct host_look *look = arg;

@@ -23,10 +23,11 @@
 #include "xevent.h"
 
 #define READ_MAX  (64 * 1024)
-#define EXIT_MS   10 /* between two looks whether it has exited, once its output has ended */
-#define WORDS_MAX 300 /* of its stderr, in a message */
+#define EXIT_MS   10 /* between checks for its exit, once its output has ended */
+#define WORDS_MAX 300 /* bytes of its stderr in a message */
 
-/* They end muster while it waits; the script is in a session of its own and would not get them. */
+/* These signals kill muster while it waits. The script has its own session and would not get
+ * them. */
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 #define SIGNALS (sizeof signals / sizeof *signals)
 
@@ -36,16 +37,16 @@ struct host_script {
     host_script_done  *done;
     void              *arg;
     struct child       child;
-    struct event      *readable; /* its output; NULL: it does not run */
+    struct event      *readable; /* its output; NULL: it is not running */
     struct event      *limit;    /* HOST_SCRIPT_S */
     struct event      *exit;     /* EXIT_MS; also reports that it could not be started */
     struct evbuffer   *text;
-    struct error       not_started; /* why; "": it was, or need not */
-    char               said[WORDS_MAX]; /* the end of its stderr, once it has ended */
-    pid_t              stuck; /* was killed and has not gone; 0: none */
+    struct error       not_started; /* why it could not be started; "": no error */
+    char               said[WORDS_MAX]; /* the end of its stderr, once it has exited */
+    pid_t              stuck; /* pid that was killed but is still there; 0: none */
 };
 
-/* For host_script_read(). */
+/* The answer for host_script_read(). */
 struct answer {
     char        *text;
     size_t       size;
@@ -136,7 +137,7 @@ static void readable_cb(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-/* Its output ends when all that it has started has closed it. */
+/* The output ends only when all processes that the script started have closed it. */
 static void limit_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct host_script *script = arg;
@@ -169,7 +170,7 @@ static void exit_cb(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-/* It stays a zombie, so that nobody else gets its pid. */
+/* Leaves the script a zombie, so that no other process gets its pid. */
 static bool has_exited(const struct host_script *script)
 {
     siginfo_t info = { 0 };
@@ -197,7 +198,7 @@ static void has_ended(struct host_script *script, int status)
     fail(script, &why);
 }
 
-/* Tell, with what it has said on stderr. */
+/* Reports the failure, with the end of the script's stderr. */
 static void fail(struct host_script *script, const struct error *why)
 {
     struct error full = *why;
@@ -208,7 +209,7 @@ static void fail(struct host_script *script, const struct error *why)
     script->done(NULL, 0, &full, script->arg);
 }
 
-/* Kill what is left of its session, and forget it. Its wait status. */
+/* Kills the rest of its process group, and forgets the process. Returns its wait status. */
 static int end(struct host_script *script)
 {
     int   fd = event_get_fd(script->readable), status = 0;
@@ -258,7 +259,7 @@ char *host_script_read(const char *path, size_t *size, struct error *err)
     return answer.text;
 }
 
-/* One that is ignored, as by nohup, stays so. */
+/* A signal that is ignored, as with nohup, stays ignored. */
 static void watch_signals(struct host_script *script, struct event *made[])
 {
     struct sigaction action;

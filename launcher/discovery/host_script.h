@@ -1,8 +1,8 @@
-/* host_script.h - ask the program of --host-discovery-script which hosts there are
+/* host_script.h - asks the program of --host-discovery-script for the hosts
  *
- * horovodrun's contract: it prints one host a line and exits with 0. It is started without a
- * shell and without arguments, in a session of its own. After HOST_SCRIPT_S, or when it has
- * printed more than HOST_SCRIPT_BYTES_MAX, it is killed with all that it has started there.
+ * The contract is horovodrun's: the script prints one host per line and exits with 0. muster
+ * starts it without a shell and without arguments, in its own session. After HOST_SCRIPT_S, or
+ * when it has printed more than HOST_SCRIPT_BYTES_MAX, muster kills its process group.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_HOST_SCRIPT_H
@@ -19,17 +19,19 @@
 
 struct host_script;
 
-/* text: what it has printed, borrowed; NULL: it failed, as why says. */
+/* text: the script's output, borrowed; NULL: it failed, and why says why. */
 typedef void host_script_done(const char *text, size_t size, const struct error *why, void *arg);
 
 struct host_script *host_script_new(struct event_base *base, const char *path,
                                     host_script_done *done, void *arg);
 void                host_script_free(struct host_script *script); /* kills it; NULL is fine */
 
-/* Start it. done is called once, from the event loop. Does nothing while it runs. */
+/* Starts the script. done is called once, from the event loop. Does nothing while the script
+ * runs. */
 void host_script_start(struct host_script *script);
 
-/* Run it and wait. The caller frees the text; NULL with err. */
+/* Runs the script and waits for it. Returns its output, which the caller frees; NULL with
+ * err. */
 char *host_script_read(const char *path, size_t *size, struct error *err);
 
 #endif

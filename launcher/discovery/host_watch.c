@@ -18,7 +18,7 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-/* The text that was judged last, or that waits for being judged. */
+/* The text that was judged last, or that has not yet settled. */
 struct text {
     char  *bytes; /* NULL: none */
     size_t size;
@@ -29,14 +29,14 @@ struct host_watch {
     int                   slots;
     host_watch_changed   *changed;
     void                 *arg;
-    struct host_look     *look;   /* NULL: it is a script */
-    struct host_script   *script; /* NULL: it is a file */
+    struct host_look     *look;   /* NULL: it watches a script */
+    struct host_script   *script; /* NULL: it watches a file */
     struct event         *next;
     bool                  is_urgent; /* SIGHUP: do not wait until it has settled */
     struct text           judged, settling;
-    bool                  is_good; /* what was judged last */
-    struct hostlist       hosts; /* the last good ones; count 0: none yet */
-    char                 *complaint; /* told, and still so; NULL: none */
+    bool                  is_good; /* judged is a valid list of hosts */
+    struct hostlist       hosts; /* the last valid list; count 0: none yet */
+    char                 *complaint; /* the reported error, if it persists; NULL: none */
 };
 
 static bool is_file(const struct options *options);
@@ -119,7 +119,8 @@ int host_watch_ask(const struct options *options, struct hostlist *hosts, struct
     return rc < 0 ? err_set(err, "--host-discovery-script: %s", why.text) : 0;
 }
 
-/* As plan/host_source.c chooses it; what comes by a pipe comes once. */
+/* Do the hosts come from a hostfile (as in plan/host_source.c)? A pipe does not count: it can
+ * be read only once. */
 static bool is_file(const struct options *options)
 {
     return options->hosts == NULL && strcmp(options->hostfile, "-") != 0 &&
@@ -139,7 +140,7 @@ static void next_cb(evutil_socket_t fd, short what, void *arg)
     again_in(watch, HOST_WATCH_LOOK_S);
 }
 
-/* A directory in which much happens is not read more often. */
+/* Also limits how often the file is read if its directory changes all the time. */
 static void look_soon(void *arg)
 {
     struct host_watch *watch = arg;
@@ -171,7 +172,7 @@ static void has_asked(const char *text, size_t size, const struct error *why, vo
         judge(watch, text, size);
 }
 
-/* Or sooner, if that was wanted. */
+/* Looks again in seconds, or sooner if a look is already due before. */
 static void again_in(struct host_watch *watch, double seconds)
 {
     struct timeval in = clock_interval(seconds), due, now, left;
@@ -185,7 +186,8 @@ static void again_in(struct host_watch *watch, double seconds)
     xevent_add(watch->next, &in);
 }
 
-/* The same as in the look before, or as what counts already; the first one need not wait. */
+/* Is the text the same as in the look before, or as the judged one? The first text need not
+ * settle. */
 static bool has_settled(struct host_watch *watch, const char *text, size_t size)
 {
     bool has = watch->is_urgent || watch->judged.bytes == NULL ||
@@ -236,7 +238,7 @@ static int parse(const struct options *options, const char *text, size_t size, i
     return err_set(err, "--ssh_user: %s", why.text);
 }
 
-/* A host of which nobody has said how many slots it has is as the others. */
+/* Hosts without a number of slots get watch->slots, like the others. */
 static void count_slots(const struct host_watch *watch, struct hostlist *hosts)
 {
     size_t i;
@@ -248,7 +250,7 @@ static void count_slots(const struct host_watch *watch, struct hostlist *hosts)
             hosts->host[i].slots = watch->slots;
 }
 
-/* Takes them over. */
+/* Takes over hosts. */
 static void take(struct host_watch *watch, struct hostlist *hosts)
 {
     struct host_changes changes = { 0 };
@@ -268,7 +270,7 @@ static void take(struct host_watch *watch, struct hostlist *hosts)
     host_changes_clear(&changes);
 }
 
-/* Once, until it is something else. */
+/* Reports an error once, until it changes. */
 static void complain(struct host_watch *watch, const struct error *why)
 {
     if (watch->complaint != NULL && strcmp(watch->complaint, why->text) == 0)

@@ -41,8 +41,8 @@ bool last_world_choose(const json_t *last, const struct member_rules *rules,
     return true;
 }
 
-/* As the members were then. An elastic run has no need of others; in another one they may take a
- * place that is empty. False: there were none, or the file is broken. */
+/* Restores the members of the last world. An elastic run needs no other hosts; in other runs
+ * they may take an empty place. False: there were no members, or the file is broken. */
 static bool last_members(struct members *members, const json_t *nodes,
                       const struct member_rules *rules, const struct selection *hosts)
 {
@@ -57,7 +57,7 @@ static bool last_members(struct members *members, const json_t *nodes,
         const char *host = json_string_value(json_object_get(node, "host"));
 
         world[i] = find_host(hosts, host != NULL ? host : "");
-        if (world[i] == MEMBERS_NONE) { /* it is no longer on the list */
+        if (world[i] == MEMBERS_NONE) { /* the host is no longer listed */
             world[i] = members_add(members, (int)natural(node, "ranks"));
             members->item[world[i]].is_offered = false;
         }
@@ -86,7 +86,7 @@ static size_t find_host(const struct selection *hosts, const char *name)
     return MEMBERS_NONE;
 }
 
-/* If those that were there are too few, the others are tried, too. */
+/* If the members that were there are too few, tries with the members that were away, too. */
 static size_t last_places(struct members *members, const struct member_rules *rules, size_t *world)
 {
     size_t places = members_choose(members, rules, world), i;
@@ -99,7 +99,7 @@ static size_t last_places(struct members *members, const struct member_rules *ru
     return members_choose(members, rules, world);
 }
 
-/* most: of the ranks of each place; NULL: all slots. */
+/* most: the maximum number of ranks of each place; NULL: all slots. */
 static void put_first(struct selection *hosts, const size_t *world, size_t places,
                       const int *most)
 {

@@ -1,4 +1,4 @@
-/* last_world.h - the world that a run has had last, for muster resume: run/world.h has its form
+/* last_world.h - the last world of a run, for muster resume (run/world.h describes the format)
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_LAST_WORLD_H
@@ -13,15 +13,16 @@
 #include "elastic/members.h"
 #include "plan/select.h"
 
-/* Put the hosts that it had first, by node rank; others come in only if there can be no world
- * without them. *count: how many of the hosts are the world. False: none can be made of it. */
+/* Puts the hosts of the last world first in hosts, by node rank. Other hosts join only if no
+ * world is possible without them. *count: the number of hosts in the world. False: no world is
+ * possible. */
 bool last_world_choose(const json_t *last, const struct member_rules *rules,
                        struct selection *hosts, size_t *count);
 
-/* The number of nodes that was asked for; 0: none. */
+/* Returns the number of nodes that the user requested; 0: none. */
 size_t last_world_target(const json_t *last);
 
-/* The batch of the run's first world, unless the ds_config has changed since. */
+/* Sets the batch of the run's first world, unless the ds_config has changed since then. */
 void last_world_batch(const json_t *last, struct batch_rules *batch);
 
 #endif

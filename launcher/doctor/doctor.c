@@ -23,20 +23,20 @@
 #include "transport/nonce.h"
 #include "xalloc.h"
 
-#define QUICK_S              30.0 /* for what a node is asked about itself */
+#define QUICK_S              30.0 /* for round 0: the node's checks of itself */
 #define FULL_S               200.0
 #define PEERS_S              15.0
 #define TOKEN_CHARS          16
-#define ABOUT_NODE           0 /* rounds */
+#define ABOUT_NODE           0 /* numbers of rounds */
 #define TO_PEERS             1
-#define ROUNDS               NODE_TASK_ROUNDS_MAX /* later ones are about speed */
+#define ROUNDS               NODE_TASK_ROUNDS_MAX /* the rounds after TO_PEERS measure speed */
 #define FINDINGS_OF_NODE_MAX 200
-#define SEGMENT_BYTES        536 /* every path takes it: RFC 9293, section 3.7.1 */
+#define SEGMENT_BYTES        536 /* fits every path: RFC 9293, section 3.7.1 */
 
 struct doctor {
     struct node_task *task;
-    struct program    program; /* of the ranks */
-    int              *port;    /* by node: free there; 0: unknown */
+    struct program    program; /* program of the ranks */
+    int              *port;    /* by node: a port that is free there; 0: unknown */
     char              token[FRAME_NONCE_CHARS + 1];
     struct findings   findings;
 };
@@ -88,11 +88,11 @@ static int doctor_prepare(const struct run *run, void **data)
     return status;
 }
 
-/* As muster run does. Without a script there is still a Python that ranks would get; if there
- * is none here, nodes are not asked for it. */
+/* Finds the program as muster run does. Without a script, it finds the Python that ranks would
+ * get; if there is none here, we do not ask the nodes for it. */
 static int find_program(const struct options *options, struct program *program)
 {
-    struct options as_run = *options; /* borrows its texts */
+    struct options as_run = *options; /* borrows the texts of options */
     char           any[] = "doctor";
     struct error   err;
     int            status;
@@ -124,7 +124,7 @@ static void doctor_free(const struct run *run, void *data)
     free(doctor);
 }
 
-/* With a ping: while the agent is idle, it shows best how the clocks differ. */
+/* Pings first: the offset of the clocks is most accurate while the agent is idle. */
 static void doctor_begin(struct run *run, struct node *node)
 {
     struct doctor *doctor = run->job_data;
@@ -164,7 +164,7 @@ static json_t *request(struct run *run, const struct node *node, int round, doub
                                     : NULL;
 }
 
-/* Where nodes listen in all rounds but the first, which has told it. */
+/* Takes from round 0 the ports on which nodes listen in the later rounds. */
 static void find_ports(const struct run *run, struct doctor *doctor)
 {
     const json_t *lines, *line, *value;
@@ -181,7 +181,7 @@ static void find_ports(const struct run *run, struct doctor *doctor)
     }
 }
 
-/* --- what came of it -------------------------------------------------------- */
+/* --- results -------------------------------------------------------- */
 
 static int doctor_report(const struct run *run, int status, FILE *out, FILE *err)
 {
@@ -219,7 +219,7 @@ static void examine(const struct run *run, struct doctor *doctor)
     free(subject);
 }
 
-/* The one that the script is told to use, by deepspeed's names of the option. */
+/* Checks the config file that the script's arguments name, by DeepSpeed's option names. */
 static void examine_config(const struct run *run, struct doctor *doctor)
 {
     static const char *const names[] = { "--deepspeed_config", "--deepspeed", "--ds_config" };
@@ -244,7 +244,8 @@ static void examine_config(const struct run *run, struct doctor *doctor)
     }
 }
 
-/* HELLO says what both of its clocks showed; pings, how its monotonic one runs beside ours. */
+/* HELLO contains the node's real and monotonic time; pings give the offset of its monotonic
+ * clock to ours. */
 static void take_clock(const struct node *node, struct subject *subject)
 {
     struct timespec now;

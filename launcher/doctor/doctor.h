@@ -1,7 +1,7 @@
-/* doctor.h - muster doctor: what is wrong with the nodes, before a run finds out
+/* doctor.h - muster doctor: finds problems of the nodes before a run does
  *
- * Round 0 asks each node about itself (agent/doctor), round 1 lets all nodes call each other.
- * What they say is compared (judge.h), and printed as one table (findings.h).
+ * Round 0 asks each node about itself (agent/doctor), round 1 makes all nodes connect to each
+ * other. judge.h compares the answers, and findings.h prints one table.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_DOCTOR_H

@@ -15,7 +15,7 @@
 
 #define TEXT_MAX   1000
 #define TEXTS      4  /* check, value, breaks, mend */
-#define COLUMN_MAX 44 /* a longer text moves those behind it */
+#define COLUMN_MAX 44 /* a longer text moves the columns after it */
 
 static void print_level(const struct findings *findings, const struct plan *plan, bool is_fail,
                         const int width[TEXTS], FILE *out);
@@ -138,7 +138,7 @@ static bool is_failing(const struct group *group)
     return group->key[0] == 'F';
 }
 
-/* key, a copy of that of a group, becomes the texts. */
+/* Splits key, a copy of a group's key, into its texts. */
 static void split(char *key, const char *text[TEXTS])
 {
     char *at = key + strlen("F\n");

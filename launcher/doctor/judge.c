@@ -31,7 +31,7 @@ void judge(const struct subjects *subjects, struct findings *findings)
     judge_public(subjects, findings);
 }
 
-/* Against the middle one: this machine may be the one that is wrong. */
+/* Compares with the median, since this machine's clock may be the wrong one. */
 void judge_clocks(const struct subjects *subjects, struct findings *findings)
 {
     double *clock = xcalloc(subjects->count + 1, sizeof *clock), middle, off;

@@ -1,6 +1,6 @@
-/* judge.h - what only shows when nodes are compared
+/* judge.h - finds problems by comparing nodes
  *
- * Nothing here does I/O: it reads what nodes have said, which may be anything.
+ * Nothing here does I/O. Its input comes from the nodes and may be anything.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_JUDGE_H
@@ -13,29 +13,29 @@
 
 #include "doctor/findings.h"
 
-/* Of one node. */
+/* One node and its facts. */
 struct subject {
     const char   *host;
-    const json_t *hello;    /* NULL: it has not answered, and is not judged */
+    const json_t *hello;    /* NULL: the node has not answered, and is not judged */
     json_t       *facts;    /* by name */
-    double        clock_s;  /* how far its clock is ahead of ours, give or take */
-    double        within_s; /* so much */
+    double        clock_s;  /* how far its clock is ahead of ours */
+    double        within_s; /* accuracy of clock_s */
     double        login_s;
-    size_t        noise; /* bytes that its login shell printed */
+    size_t        noise; /* bytes printed by its login shell */
 };
 
 struct subjects {
     const struct subject *node;
     size_t                count;
-    bool is_one_machine; /* all are processes here, on purpose: --transport exec */
+    bool is_one_machine; /* all nodes are processes on this machine: --transport exec */
 };
 
-/* All of them. */
+/* Calls all functions below. */
 void judge(const struct subjects *subjects, struct findings *findings);
 
-/* judge_same.c: facts that are to be the same everywhere. judge_unique.c: or nowhere twice.
- * judge_peers.c: the ways between nodes. judge_speed.c: how fast they are. judge_public.c: who else
- * can reach the first node. */
+/* judge_same.c: facts that must be the same on all nodes. judge_unique.c: facts that must
+ * differ. judge_peers.c: the paths between nodes. judge_speed.c: the speed of these paths.
+ * judge_public.c: whether other machines can reach the first node. */
 void judge_same(const struct subjects *subjects, struct findings *findings);
 void judge_names(const struct subjects *subjects, struct findings *findings);
 void judge_unique(const struct subjects *subjects, struct findings *findings);
@@ -45,7 +45,8 @@ void judge_peers(const struct subjects *subjects, struct findings *findings);
 void judge_speed(const struct subjects *subjects, struct findings *findings);
 void judge_public(const struct subjects *subjects, struct findings *findings);
 
-/* A text of an object, or "". The nodes for which wants[] is set, folded; caller frees. */
+/* judge_text() returns a text of an object, or "". judge_hosts() returns the names of the nodes
+ * for which wants[] is set, folded; caller frees. */
 const char *judge_text(const json_t *object, const char *key);
 char       *judge_hosts(const struct subjects *subjects, const bool *wants);
 

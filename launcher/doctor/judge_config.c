@@ -1,7 +1,7 @@
-/* judge_config.c - does the ds_config.json fit this number of ranks?
+/* judge_config.c - does ds_config.json fit this number of ranks?
  *
- * DeepSpeed checks that when all ranks have started and loaded the model, minutes later. The
- * file is read here: that nodes have the same is another check.
+ * DeepSpeed checks this only after all ranks have started and loaded the model, minutes later.
+ * We read the file of this machine; another check compares it with the files of the nodes.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -58,8 +58,8 @@ void judge_config(const char *path, int world, struct findings *findings)
     free(bytes);
 }
 
-/* train_batch_size = train_micro_batch_size_per_gpu * gradient_accumulation_steps * ranks; what is
- * not given follows from the others. */
+/* train_batch_size = train_micro_batch_size_per_gpu * gradient_accumulation_steps * ranks.
+ * DeepSpeed computes missing values from the others. */
 static void judge_batch(const json_t *config, const char *path, int world,
                         struct findings *findings)
 {
@@ -88,7 +88,8 @@ static void judge_batch(const json_t *config, const char *path, int world,
     free(text);
 }
 
-/* -1: not given. is_open: it is "auto", or nothing that this file knows; the program decides. */
+/* Returns the number; -1: not given. Sets *is_open if the value is "auto" or unknown to us, so
+ * that only the program can judge it. */
 static json_int_t number_of(const json_t *config, const char *key, bool *is_open)
 {
     const json_t *value = json_object_get(config, key);

@@ -1,4 +1,4 @@
-/* judge_config.h - does the ds_config.json fit this number of ranks?
+/* judge_config.h - does ds_config.json fit this number of ranks?
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_JUDGE_CONFIG_H
@@ -6,7 +6,7 @@
 
 #include "doctor/findings.h"
 
-/* What is found is said of node 0, where rank 0 would end first. */
+/* Findings are about node 0, where rank 0 would fail first. */
 void judge_config(const char *path, int world, struct findings *findings);
 
 #endif

@@ -1,4 +1,5 @@
-/* judge_peers.c - the ways between nodes: which node reaches which, over what, with what MTU
+/* judge_peers.c - judges the paths between nodes: which are reachable, over which interface and
+ * MTU
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -16,7 +17,7 @@
     "sudo nft list ruleset"
 #define HANGS "hangs at init_process_group though ssh works"
 
-/* By [from * count + to]. */
+/* Indexed by [from * count + to]. */
 enum way { WAY_UNKNOWN, WAY_GOOD, WAY_FAILED, WAY_STALLED };
 
 struct ways {
@@ -73,7 +74,8 @@ static void read_ways(const struct subjects *subjects, struct ways *ways)
     }
 }
 
-/* False: its port was taken by another program, so that nobody could reach it. */
+/* Does the node listen? False: another program took its port, so that no node could reach
+ * it. */
 static bool listens(const struct subject *subject)
 {
     return !json_is_false(json_object_get(json_object_get(subject->facts, "peers"), "listens"));
@@ -87,7 +89,7 @@ static bool read_way(const struct subjects *subjects, const json_t *item, size_t
     return node >= 0 && (size_t)node < subjects->count;
 }
 
-/* What has one end in common is said once, about that node. */
+/* If all paths to or from a node fail, reports that once, about that node. */
 static void judge_failed(const struct subjects *subjects, const struct ways *ways,
                          struct findings *findings)
 {
@@ -116,7 +118,8 @@ static void judge_failed(const struct subjects *subjects, const struct ways *way
     }
 }
 
-/* Of at least two ways to (or from) that node, all have failed. */
+/* Have all known paths to (or from) the node failed, and at least two of them? With only two
+ * nodes, one path to the node is enough. */
 static bool is_all(const struct ways *ways, size_t node, bool to_it)
 {
     size_t   i, failed = 0;
@@ -156,7 +159,7 @@ static void judge_stalled(const struct subjects *subjects, const struct ways *wa
     free(stalled);
 }
 
-/* One interface to all peers, and one MTU everywhere. */
+/* Each node should use one interface for all peers, and all nodes the same MTU. */
 static void judge_interfaces(const struct subjects *subjects, struct findings *findings)
 {
     json_int_t *mtu = xcalloc(subjects->count + 1, sizeof *mtu);
@@ -179,8 +182,8 @@ static void judge_interfaces(const struct subjects *subjects, struct findings *f
     free(mtu);
 }
 
-/* Of the connections that it made: the interface of the first, another one if there is, the MTU
- * of the first; "" and 0: there are none. */
+/* Reads the node's connections: the interface of the first, another interface if there is one,
+ * and the MTU of the first. "" and 0: there are no connections. */
 static void read_interfaces(const struct subject *subject, const char **one, const char **other,
                             json_int_t *mtu)
 {
@@ -195,7 +198,7 @@ static void read_interfaces(const struct subject *subject, const char **one, con
             *other = judge_text(item, "if");
 }
 
-/* Most have the right one. */
+/* Takes the MTU of most nodes as the right one. */
 static void judge_mtu(const struct subjects *subjects, const json_int_t *mtu,
                       struct findings *findings)
 {

@@ -1,8 +1,7 @@
-/* judge_public.c - can others than the nodes reach MASTER_PORT?
+/* judge_public.c - can machines other than the nodes reach MASTER_PORT?
  *
- * The store of PyTorch, and NCCL's and Gloo's ports, listen on all addresses and ask nobody who
- * they are. So a public address of the first node is worth a word. A firewall before it cannot be
- * seen from here.
+ * PyTorch's store, NCCL and Gloo listen on all addresses without authentication. So a public
+ * address of the first node deserves a warning. We cannot see whether a firewall protects it.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -42,7 +41,8 @@ void judge_public(const struct subjects *subjects, struct findings *findings)
     }
 }
 
-/* Not one that is only for a network of one's own: RFC 1918, 6598, 3927, loopback. */
+/* Is it public? Not if it is reserved for private networks (RFC 1918, 6598, 3927) or
+ * loopback. */
 static bool is_public(const char *address)
 {
     static const struct {
@@ -66,7 +66,7 @@ static bool is_public(const char *address)
     return true;
 }
 
-/* 2000::/3: all that is given out. */
+/* 2000::/3 contains all global addresses assigned so far. */
 static bool is_public_v6(const unsigned char *bytes)
 {
     return bytes[0] >> 5 == 1;

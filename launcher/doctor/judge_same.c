@@ -1,7 +1,7 @@
-/* judge_same.c - facts that are to be the same on all nodes, and names that are to mean the same
+/* judge_same.c - judges facts and host names that must be the same on all nodes
  *
- * What most nodes say is taken for right, and of two opinions of as many nodes, that of the first
- * node in the hostfile.
+ * The value of most nodes counts as right. If two values have the same number of nodes, the
+ * value whose node comes first in the hostfile counts.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -16,9 +16,9 @@
 #include "xalloc.h"
 
 #define FACTS_MAX 512
-#define NAMES_MAX 16 /* findings about names; the rest is left out */
+#define NAMES_MAX 16 /* findings about names; the rest is dropped */
 
-/* The first row whose word the fact begins with. */
+/* The first row whose prefix matches the fact applies. */
 static const struct rule {
     const char *begins;
     const char *check;
@@ -85,7 +85,7 @@ static const struct rule *rule_of(const char *fact)
     return NULL;
 }
 
-/* Those that any node has, and that there is a rule for. */
+/* Collects the facts that any node has and that have a rule. */
 static void collect_facts(const struct subjects *subjects, struct strlist *facts)
 {
     const char *fact;
@@ -126,7 +126,7 @@ static void compare(const struct subjects *subjects, const char *fact, const str
     free(hosts);
 }
 
-/* NULL: the node was not asked, or could not tell, and has said why. */
+/* NULL: the node was not asked, or it could not find out and has reported the reason. */
 static char *value_of(const struct subject *subject, const char *fact)
 {
     const json_t *value = json_object_get(subject->facts, fact);
@@ -141,7 +141,7 @@ static char *value_of(const struct subject *subject, const char *fact)
                : NULL;
 }
 
-/* Borrowed; "" if there is none. */
+/* Returns the most frequent value, borrowed; "" if there is none. */
 static const char *usual(char *const *value, size_t count)
 {
     const char *best = "";
@@ -162,7 +162,7 @@ static const char *usual(char *const *value, size_t count)
 
 /* --- names ------------------------------------------------------------------ */
 
-/* A name that no node knows is one of this machine's ssh config. */
+/* Ignores names that no node knows: they come from this machine's ssh config. */
 void judge_names(const struct subjects *subjects, struct findings *findings)
 {
     struct strlist names = { 0 };
@@ -175,7 +175,7 @@ void judge_names(const struct subjects *subjects, struct findings *findings)
         for (i = 0; i < subjects->count; i++)
             value[i] = addresses_of(&subjects->node[i], names.item[n]);
         right = usual(value, subjects->count);
-        if (right[0] == '\0') { /* most do not know it: does anyone? */
+        if (right[0] == '\0') { /* most nodes do not know the name: does any? */
             for (i = 0; i < subjects->count; i++)
                 if (value[i] != NULL && value[i][0] != '\0')
                     right = value[i];
@@ -215,8 +215,8 @@ static void collect_names(const struct subjects *subjects, struct strlist *names
     }
 }
 
-/* "10.0.0.1 10.0.0.2"; "": it does not know the name. NULL: it was not asked, or the name is its
- * own, of which it tells itself what is wrong. */
+/* Returns "10.0.0.1 10.0.0.2"; "": the node does not know the name. NULL: it was not asked, or
+ * the name is its own, which it checks itself. */
 static char *addresses_of(const struct subject *subject, const char *name)
 {
     const json_t *list =

@@ -1,7 +1,8 @@
-/* judge_speed.c - is a node, or the way between two, much slower than the others?
+/* judge_speed.c - is a node, or the path between two, much slower than the others?
  *
- * Nodes have sent to several others in turn (--full). What is usual is the middle of all ways. If
- * all that a node has sent, or got, is slow, that is said of the node, else of each way that is.
+ * With --full, nodes send to several others in turn. The usual speed is the median of all
+ * paths. If all paths from a node, or to it, are slow, the finding is about the node, otherwise
+ * about each slow path.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -14,14 +15,14 @@
 
 #include "xalloc.h"
 
-#define ROUNDS      8   /* in which there may be something */
-#define SLOW_PART   0.5 /* of what is usual */
-#define LATE_TIMES  3.0 /* what is usual, and */
-#define LATE_MS     0.5 /* so much more */
+#define ROUNDS      8   /* rounds that may contain measurements */
+#define SLOW_PART   0.5 /* slow: below this part of the usual speed */
+#define LATE_TIMES  3.0 /* late: above this many usual round trips, */
+#define LATE_MS     0.5 /* plus this time */
 #define BREAKS      "all nodes wait for the slowest way in each all_reduce"
 #define MEND        "ip -s link; ethtool INTERFACE; or leave the node out (--exclude)"
 
-/* What was measured from one node to another: the best of all rounds. */
+/* The measurements from one node to another: the best of all rounds. */
 struct way {
     size_t from, to;
     double mb_s, trip_ms;
@@ -30,7 +31,7 @@ struct way {
 struct speeds {
     struct way *way;
     size_t      count;
-    double      mb_s, trip_ms; /* usual */
+    double      mb_s, trip_ms; /* the usual values */
 };
 
 static void   read_speeds(const struct subjects *subjects, struct speeds *speeds);
@@ -116,7 +117,7 @@ static int by_size(const void *left, const void *right)
     return (*one > *other) - (*one < *other);
 }
 
-/* All ways from it, or to it. */
+/* Are all paths from the node, or to it, slow? */
 static bool is_slow(const struct speeds *speeds, size_t node, bool to_it, double *best)
 {
     const struct way *way;
@@ -130,7 +131,8 @@ static bool is_slow(const struct speeds *speeds, size_t node, bool to_it, double
     return *best > 0 && *best < SLOW_PART * speeds->mb_s;
 }
 
-/* Also if that end is slow the other way round: then the acknowledgements wait. */
+/* Is either end of the path slow? It counts also if that end is slow in the other direction,
+ * since then acknowledgements wait. */
 static bool has_slow_end(const struct speeds *speeds, const struct way *way)
 {
     double best;

@@ -1,4 +1,4 @@
-/* judge_unique.c - what only one node may have: its machine, host name, machine id, host key
+/* judge_unique.c - judges what must be unique: machine, host name, machine id, host key
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -11,7 +11,7 @@
 #include "xalloc.h"
 
 static const struct rule {
-    const char *fact, *check, *words; /* shown with the end of the value, which tells two apart */
+    const char *fact, *check, *words; /* shown with the value's end, where values differ */
     size_t      shown;
     bool        is_fail;
     const char *breaks, *mend;
@@ -54,7 +54,7 @@ void judge_unique(const struct subjects *subjects, struct findings *findings)
     }
 }
 
-/* One line for all the names of a machine. */
+/* Reports all names of a machine in one line. */
 static void judge_machines(const struct subjects *subjects, struct findings *findings)
 {
     size_t i, j, names;
@@ -82,7 +82,7 @@ static bool is_same_machine(const struct subject *one, const struct subject *oth
                json_integer_value(json_object_get(other->hello, "netns"));
 }
 
-/* Another machine says the same. */
+/* Does another machine have the same value? */
 static bool has_twin(const struct subjects *subjects, size_t node, const char *fact)
 {
     const struct subject *subject = &subjects->node[node];

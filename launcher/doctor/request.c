@@ -12,12 +12,12 @@
 #include "run/run.h"
 #include "xalloc.h"
 
-#define PEERS_MAX     64 /* that one node calls */
-#define ADDRESSES_MAX 4  /* of a peer */
+#define PEERS_MAX     64 /* peers that one node connects to */
+#define ADDRESSES_MAX 4  /* addresses per peer */
 #define PATHS_MAX     32
-#define PEERS_ROUND   1  /* each calls all; */
-#define SPEED_ROUND   2  /* then each sends to one, */
-#define SPEED_ROUNDS  6  /* so often */
+#define PEERS_ROUND   1  /* each node connects to all others */
+#define SPEED_ROUND   2  /* the first round in which each node sends to one other */
+#define SPEED_ROUNDS  6  /* number of these rounds */
 #define DATA          "/data" /* where muster bootstrap mounts the data disk */
 
 static json_t *hosts_of(const struct run *run);
@@ -43,7 +43,7 @@ json_t *request_node(const struct run *run, const struct node *node, const struc
     return request;
 }
 
-/* Names of the hostfile; whoever has an address there needs no name. */
+/* Returns the names in the hostfile, without those that are addresses. */
 static json_t *hosts_of(const struct run *run)
 {
     json_t *list = json_array();
@@ -92,7 +92,8 @@ static void add_program(json_t *request, const struct run *run, const struct pla
     json_object_set_new(request, "paths", paths_of(program));
 }
 
-/* Words of the program that are paths which exist here: /data/x, or --data=/data/x. */
+/* Returns the program's arguments that are paths which exist here: /data/x, or
+ * --data=/data/x. */
 static json_t *paths_of(const struct program *program)
 {
     json_t     *list = json_array();
@@ -109,8 +110,8 @@ static json_t *paths_of(const struct program *program)
     return list;
 }
 
-/* All the others or, of many, the next ones in the hostfile: each node is called as often as it
- * calls. */
+/* The peers are all other nodes, or the next PEERS_MAX in the hostfile. So as many nodes
+ * connect to a node as it connects to. */
 json_t *request_peers(const struct run *run, const struct node *node, const int *ports,
                       const char *token)
 {
@@ -133,7 +134,7 @@ json_t *request_peers(const struct run *run, const struct node *node, const int 
                      ports[node->index], "peers", peers);
 }
 
-/* As HELLO has them, those that are not loopback first. */
+/* Returns the addresses from HELLO, but a loopback address only if it comes first. */
 static json_t *addresses_of(const struct node *node)
 {
     const json_t *all = json_object_get(node->hello, "addresses"), *item;
@@ -148,7 +149,8 @@ static json_t *addresses_of(const struct node *node)
     return list;
 }
 
-/* The distance in the hostfile is the same for all in a round, so each is sent to by one. */
+/* In a round all nodes send over the same distance in the hostfile, so that each node receives
+ * from only one. */
 json_t *request_speed(const struct run *run, const struct node *node, const int *ports,
                       const char *token, const struct node_task *task, int round)
 {
@@ -175,7 +177,8 @@ json_t *request_speed(const struct run *run, const struct node *node, const int 
     return request;
 }
 
-/* By the peers that it has told of; NULL: it has not reached that one. */
+/* Finds the address by which the node with these lines reached node; NULL: it did not reach
+ * it. */
 static const char *address_reached(const json_t *lines, size_t node)
 {
     const json_t *line, *item, *reached;

@@ -1,4 +1,5 @@
-/* request.h - what muster doctor asks a node, by what the user wants to run
+/* request.h - builds muster doctor's requests to a node, for the program that the user wants to
+ * run
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_REQUEST_H
@@ -12,18 +13,18 @@
 struct run;
 struct node;
 
-/* Round 0: about the node itself. */
+/* Round 0: returns the request about the node itself. */
 json_t *request_node(const struct run *run, const struct node *node,
                      const struct program *program);
 
-/* Round 1: ports[] by node, as they were found free; 0: none. token: 16 characters that all nodes
- * get. NULL: there is nobody to call. */
+/* Round 1: returns the request to connect to peers. ports: by node, a port found free there; 0:
+ * none. token: 16 characters that all nodes get. NULL: there is no peer. */
 json_t *request_peers(const struct run *run, const struct node *node, const int *ports,
                       const char *token);
 
-/* Each later round, with --full: the node sends to one peer, over the way that it has told of in
- * round 1 of task. With few nodes each sends to each, and more than once. NULL: that was the last
- * round. */
+/* Each later round, with --full: returns the request to send to one peer, over the path that
+ * the node found in round 1 of task. With few nodes each node sends to each other one, and more
+ * than once. NULL: there are no more rounds. */
 json_t *request_speed(const struct run *run, const struct node *node, const int *ports,
                       const char *token, const struct node_task *task, int round);
 

@@ -52,7 +52,8 @@ void batch_rules_clear(struct batch_rules *rules)
     *rules = (struct batch_rules){ 0 };
 }
 
-/* 0: "auto", not given, or not what the script will accept. 5e2 is a whole number, too. */
+/* 0: "auto", not given, or a value that the script will not accept. 5e2 is a whole number,
+ * too. */
 static int64_t positive(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
@@ -126,7 +127,7 @@ int batch_rules_split(struct batch_rules *rules, char *const *args, size_t count
                    "samples", (long long)listed, (long long)rules->parts);
 }
 
-/* The last one counts; 1: there is none. */
+/* Returns the value of an option, the last one if it is repeated; 1: there is none. */
 static int64_t argument(char *const *args, size_t count, const char *name)
 {
     const size_t length = strlen(name);
@@ -147,7 +148,7 @@ static int64_t argument(char *const *args, size_t count, const char *name)
     return number;
 }
 
-/* Both - and _ are in use between the words. */
+/* Scripts use both - and _ between words. */
 static bool is_name(const char *word, size_t length, const char *name)
 {
     size_t i;
@@ -171,7 +172,8 @@ int batch_of(const struct batch_rules *rules, int64_t ranks, struct batch *batch
                                    : keep(rules, ranks, batch);
 }
 
-/* The list of version 0.1 is known; the plan of 0.2 depends on the ranks, and with it the batch. */
+/* Version 0.1 has a list of worlds. In version 0.2 the plan depends on the number of ranks,
+ * and with the plan the batch. */
 static int elastic_of(const struct batch_rules *rules, int64_t ranks, struct batch *batch)
 {
     const int64_t       parts = rules->request.model_parallel;
@@ -196,7 +198,7 @@ static int elastic_of(const struct batch_rules *rules, int64_t ranks, struct bat
     return rc;
 }
 
-/* As DeepSpeed: what is missing follows from the rest. */
+/* Like DeepSpeed, computes missing values from the others. */
 static int first_of(const struct batch *given, int64_t ranks, struct batch *batch)
 {
     int64_t product;
@@ -217,8 +219,8 @@ static int first_of(const struct batch *given, int64_t ranks, struct batch *batc
     return batch->total == product ? 0 : -1;
 }
 
-/* A micro batch that the file gives stays; one that follows from the rest may be smaller, but not
- * larger: it would need more memory than the first world did. */
+/* A micro batch in the file stays. A computed one may become smaller, but not larger: it would
+ * need more memory than in the first world. */
 static int keep(const struct batch_rules *rules, int64_t ranks, struct batch *batch)
 {
     const struct batch *first = &rules->first;

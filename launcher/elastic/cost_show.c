@@ -19,7 +19,7 @@
 #include "sanitize.h"
 #include "xalloc.h"
 
-#define ROWS_MAX  16 /* with more nodes, only their sums by class */
+#define ROWS_MAX  16 /* with more nodes, prints only sums by class */
 #define NAME_SIZE 18
 #define SECONDS_MAX 1e10
 
@@ -71,7 +71,7 @@ static void print_row(const char *name, const char *class, const struct cost_sum
     free(safe);
 }
 
-/* Short runs have few of them. */
+/* Short runs have few hours, so these get more digits. */
 static void print_hours(double hours, FILE *out)
 {
     fprintf(out, hours < 100 ? " %7.3f" : " %7.1f", hours);

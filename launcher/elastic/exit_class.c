@@ -14,10 +14,10 @@
 
 #define CODE_OF_KILL 137
 
-/* The last one has the rest. */
+/* The last class has all other codes. */
 static const struct exit_class classes[] = {
     /* name       codes          restarts from outside */
-    { "usage",    "2,64-66,78",  false, false }, /* of argparse, and EX_USAGE and its kin */
+    { "usage",    "2,64-66,78",  false, false }, /* from argparse; EX_USAGE and related codes */
     { "missing",  "126-127",     false, false }, /* no such program, or not executable */
     { "memory",   "247",         false, false }, /* and the kernel's OOM killer */
     { "fatal",    "1,134",       true,  false }, /* an exception, abort() */
@@ -113,7 +113,7 @@ static int add_codes(char *word, struct restart_on *on, struct error *err)
     return 0;
 }
 
-/* In a list of our own table. */
+/* codes: from our own table, so it is well-formed. */
 static bool has_code(const char *codes, int code)
 {
     char *end;

@@ -1,7 +1,7 @@
 /* exit_class.h - which failures of a rank are worth another start: one table
  *
- * Codes are those of a shell: 128 + N for a signal. The classes are DLRover's, and what the
- * manual lists under "Runs that go on". --restart-on takes the place of the last column.
+ * Codes are those of a shell: 128 + N for a signal. The classes are DLRover's, and
+ * muster-elastic(7) lists them under RESTARTS. --restart-on replaces the column `restarts`.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_EXIT_CLASS_H
@@ -15,22 +15,22 @@
 
 struct exit_class {
     const char *name;    /* as in --restart-on */
-    const char *codes;   /* "126-127"; "": what no other class has */
+    const char *codes;   /* "126-127"; "": all codes that no other class has */
     bool        restarts;
-    bool        is_from_outside; /* by somebody else's hand: says nothing about the program */
+    bool        is_from_outside; /* not caused by the program, so it says nothing about it */
 };
 
-/* --restart-on, read. */
+/* --restart-on, parsed. */
 struct restart_on {
     bool code[EXIT_CODES];
-    bool out_of_memory; /* a rank that the kernel's OOM killer ended */
+    bool out_of_memory; /* a rank that the kernel's OOM killer killed */
 };
 
-/* The class of that exit code, never NULL. */
+/* Returns the class of that exit code, never NULL. */
 const struct exit_class *exit_class_of(int code, bool out_of_memory);
 
-/* "killed,hardware,1,200-210": names of classes, codes, ranges. NULL: what the table says. 137
- * as a number also means the OOM killer. -1 with err. */
+/* Parses "killed,hardware,1,200-210": names of classes, codes, ranges. text NULL: the table
+ * applies. 137 as a number also means the OOM killer. -1 with err. */
 int  restart_on_parse(const char *text, struct restart_on *on, struct error *err);
 bool restart_on_has(const struct restart_on *on, int code, bool out_of_memory);
 

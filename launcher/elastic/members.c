@@ -55,7 +55,7 @@ size_t members_choose(const struct members *members, const struct member_rules *
 {
     size_t place, kept = 0, spare;
 
-    for (place = 0; place < members->places; place++) /* also if it has come back */
+    for (place = 0; place < members->places; place++) /* also a member that has come back */
         world[place] = is_usable(members, members->place[place]) ? members->place[place]
                                                                  : MEMBERS_NONE;
     for (place = 0; place < members->places; place++) {
@@ -83,7 +83,8 @@ static bool is_usable(const struct members *members, size_t which)
            !member->is_leaving && member->is_offered;
 }
 
-/* The first in the order of the hosts. One that has a place in the last world keeps it. */
+/* Returns the first in the order of the hosts. A member with a place in the last world keeps
+ * it. */
 static size_t find_spare(const struct members *members, const size_t *world, size_t places,
                          int slots)
 {
@@ -109,7 +110,7 @@ static bool is_free(const struct members *members, const size_t *world, size_t p
     return true;
 }
 
-/* The largest size that is allowed: the last places go. */
+/* Returns the largest allowed size: drops the last places. */
 static size_t fit(const struct members *members, const struct member_rules *rules,
                   const size_t *world, size_t places)
 {
@@ -124,7 +125,7 @@ static size_t fit(const struct members *members, const struct member_rules *rule
     return places;
 }
 
-/* By which option; NULL: it is allowed. */
+/* Returns the option that forbids such a world; NULL: it is allowed. */
 static const char *is_refused(const struct member_rules *rules, size_t nodes, int ranks)
 {
     bool         is_listed = rules->worlds_count == 0;
@@ -165,7 +166,7 @@ void members_take(struct members *members, const struct member_rules *rules, con
     for (i = 0; i < members->count; i++)
         if (members->item[i].state == MEMBER_IN) {
             members->item[i].state = MEMBER_SPARE;
-            members->item[i].is_silent = false; /* it has just stayed */
+            members->item[i].is_silent = false; /* it was heard just now */
         }
     for (i = 0; i < places; i++)
         members->item[world[i]].state = MEMBER_IN;
@@ -211,7 +212,7 @@ int members_ranks(const struct members *members, const struct member_rules *rule
                                                          : members->ranks[place];
 }
 
-/* --- who is connected ------------------------------------------------------- */
+/* --- connections ------------------------------------------------------------ */
 
 void members_stay(struct members *members, size_t which)
 {
@@ -295,7 +296,8 @@ double members_due_s(const struct members *members, const struct member_rules *r
     return due_s;
 }
 
-/* For the places that are empty, or that an elastic world might have, and as spares. */
+/* Returns how many members the places need, or those that an elastic world might have, and the
+ * spares. */
 static size_t count_needed(const struct members *members, const struct member_rules *rules)
 {
     size_t wanted = members->places;
@@ -328,7 +330,8 @@ static double dialled_s(const struct member *member)
                                                                  : member->free_s;
 }
 
-/* The last in the order of the hosts. A world of a fixed size needs all that it has. */
+/* Returns the last in the order of the hosts. A world of a fixed size needs all its
+ * members. */
 size_t members_surplus(struct members *members, const struct member_rules *rules)
 {
     size_t i = members->count;
@@ -369,7 +372,7 @@ int members_may_be(const struct members *members, const struct member_rules *rul
     return rc;
 }
 
-/* As members_choose() would, were all of them here. */
+/* Lists the hosts in the order in which members_choose() would take them if all were here. */
 static size_t hosts_in_order(const struct members *members, size_t *which)
 {
     size_t count = 0, i;

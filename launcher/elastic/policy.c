@@ -5,8 +5,8 @@
 
 #include "elastic/policy.h"
 
-/* All ranks that fail for one reason fail within this long of each other, or within that part of
- * the time that the first one has lived. */
+/* Ranks that fail for the same reason all fail within this time, or within this part of the
+ * time that the first one has lived. */
 #define OTHERS_LEAST_S 0.5
 #define OTHERS_PART    0.25
 
@@ -132,7 +132,7 @@ static struct policy_action start(struct policy *policy, const struct policy_rul
     return (struct policy_action){ POLICY_DO_START, POLICY_WHY_NONE, 0 };
 }
 
-/* When this generation is to end for one of another size; negative: it need not. */
+/* Returns when this generation must end for one of another size; negative: it need not. */
 static double change_at_s(const struct policy *policy, const struct policy_rules *rules,
                           const struct members *members)
 {
@@ -170,9 +170,9 @@ double policy_due_s(const struct policy *policy, const struct policy_rules *rule
     return due_s < 0 || at_s < due_s ? at_s : due_s;
 }
 
-/* --- is there another one? -------------------------------------------------- */
+/* --- does another generation follow? ---------------------------------------- */
 
-/* Only a run that ended for this reason alone, and before it came to any result. */
+/* Did the generation end only because MASTER_PORT was taken, before it had any result? */
 static bool is_port(const struct policy *policy, const struct policy_rules *rules,
                     const struct policy_event *event)
 {
@@ -181,7 +181,7 @@ static bool is_port(const struct policy *policy, const struct policy_rules *rule
            event->rank_lived_s < POLICY_PORT_S && policy->ports < POLICY_PORTS_MAX;
 }
 
-/* WHY_RESTART: nothing speaks against it. */
+/* WHY_RESTART: nothing prevents another generation. */
 static enum policy_why why_not(const struct policy *policy, const struct policy_rules *rules,
                                const struct policy_event *event)
 {
@@ -211,7 +211,8 @@ static enum policy_why why_not(const struct policy *policy, const struct policy_
     return POLICY_WHY_RESTART;
 }
 
-/* What the ranks import takes one longer than another, the more the longer it takes. */
+/* Imports take some ranks longer than others; the longer the imports, the larger the
+ * difference. */
 double policy_others_s(const struct policy *policy, const struct policy_rules *rules,
                        const struct policy_event *event)
 {
@@ -222,13 +223,13 @@ double policy_others_s(const struct policy *policy, const struct policy_rules *r
     return part_s > OTHERS_LEAST_S ? part_s : OTHERS_LEAST_S;
 }
 
-/* Of the last generation only the first failure is known: the other ranks were stopped. */
+/* Only the first failure of the last generation is known: the other ranks were stopped. */
 static bool is_young_again(const struct policy *policy, const struct policy_event *event)
 {
     return young_code(event) != 0 && young_code(event) == policy->young_code;
 }
 
-/* The code of a rank that failed soon after its start by its own doing; else 0. */
+/* Returns the code of a rank that failed on its own soon after its start; else 0. */
 static int young_code(const struct policy_event *event)
 {
     if (event->end != POLICY_END_RANK || event->rank_lived_s > POLICY_YOUNG_S ||

@@ -1,22 +1,23 @@
 /* policy.h - a generation of ranks is over: what follows?
  *
- * A pure function: the state and an event give the next state and what to do. It knows no clock
- * and does no I/O, so a table tests it, and a simulator can run it with a clock of its own.
+ * A pure function: the state and an event give the next state and what to do. It reads no clock
+ * and does no I/O, so a table tests it, and a simulator can run it with its own clock.
  *
  *     state     event        action
  *     RUNNING   OVER         WAIT for delay_s; PARK: nodes are missing; or END
- *     RUNNING   TIME         STOP this generation: the next one is larger, or is to be smaller
- *     any       SCALE        another size is wanted (members.target): see at the next TIME
+ *     RUNNING   TIME         STOP this generation: the next one is larger, or must be smaller
+ *     any       SCALE        another size is wanted (members.target): acts at the next TIME
  *     RUNNING   KEPT         it was not stopped: the next one would have been the same
  *     WAITING   TIME         START the next generation, or PARK
- *     WAITING   NODE_LOST    END, if nothing may take its place
- *     PARKED    TIME         START as soon as there are nodes enough; END after max_wait_s
- *     any       OVER         (but RUNNING) END: the user does not want to wait
+ *     WAITING   NODE_LOST    END, if no other node may take its place
+ *     PARKED    TIME         START as soon as there are enough nodes; END after max_wait_s
+ *     any       OVER         (except RUNNING) END: the user does not want to wait
  *
- * TIME may come at any time, and must come after policy_due_s() and when the members have changed
- * (members.h). Whoever carries out START asks members_next() for the next world.
+ * TIME may come at any time, and must come after policy_due_s() and when the members have
+ * changed (members.h). At START the caller asks members_next() for the next world.
  *
- * Everything that ended the generation is gone when OVER comes: nothing of it can meet the next.
+ * When OVER comes, the processes of the generation are gone, except as is_left and dead_in_s
+ * report: the next generation cannot meet them.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_POLICY_H
@@ -27,13 +28,14 @@
 #include "elastic/exit_class.h"
 #include "elastic/members.h"
 
-/* A generation that lived longer was worth its start: counting and waiting begin anew. */
+/* A generation that lived longer was worth its start: restarts and their delays begin
+ * again. */
 #define POLICY_LONG_S 600.0
 /* A program that fails sooner, and twice in the same way, will fail again. */
 #define POLICY_YOUNG_S 10.0
 /* A rank that has run for longer has bound MASTER_PORT, and fails for another reason. */
 #define POLICY_PORT_S 60.0
-/* Starts that a stolen MASTER_PORT may cost; they do not count otherwise. */
+/* How many restarts a taken MASTER_PORT may cost; they do not count otherwise. */
 #define POLICY_PORTS_MAX 2
 /* The longest pause between two starts. */
 #define POLICY_DELAY_MAX_S 60.0
@@ -47,22 +49,22 @@ struct policy_rules {
     bool              may_move_port; /* MASTER_PORT is muster's choice */
     struct restart_on on;
     struct member_rules members;
-    double            max_wait_s; /* PARKED, since the generation ended */
-    double            grow_s;     /* between two changes of the world, if it could grow */
+    double            max_wait_s; /* the longest PARKED, since the generation ended */
+    double            grow_s;     /* between two changes of a world that could grow */
 };
 
 /* Starts as { 0 }. Only policy_next() writes it. */
 struct policy {
     enum policy_phase phase;
-    int               restarts; /* that count against max_restarts, since a long generation */
+    int               restarts; /* counted against max_restarts, since a long generation */
     int               ports;    /* restarts because of MASTER_PORT */
-    int               young_code; /* of the last generation's first failure, if it came soon after
-                                     the start; else 0 */
-    double            start_s;    /* WAITING, PARKED: no sooner */
-    double            park_s;     /* PARKED: no longer */
+    int               young_code; /* of the last generation's first failure, if it came soon
+                                     after the start; else 0 */
+    double            start_s;    /* WAITING, PARKED: the earliest START */
+    double            park_s;     /* PARKED: when the wait ends */
     double            changed_s;  /* when a world of another size last began */
-    bool              is_asked;   /* RUNNING: to stop, and it was not over since */
-    bool              is_scaled;  /* the target is new: no waiting once there are nodes enough */
+    bool              is_asked;   /* RUNNING: STOP was returned, and it is not over yet */
+    bool              is_scaled;  /* the target is new: no wait once there are enough nodes */
 };
 
 /* What ended the generation first. */
@@ -71,8 +73,8 @@ enum policy_end {
     POLICY_END_RANK,   /* a rank failed */
     POLICY_END_HANG,   /* no rank did anything */
     POLICY_END_NODE,   /* a node failed or was lost */
-    POLICY_END_CHANGE, /* a node was to leave, or the world was to grow */
-    POLICY_END_WANTED, /* the user, a time limit, or a reader who has gone */
+    POLICY_END_CHANGE, /* a node must leave, or the world must change its size */
+    POLICY_END_WANTED, /* the user, a time limit, or a reader that is gone */
 };
 
 enum policy_event_kind {
@@ -85,24 +87,24 @@ enum policy_event_kind {
 
 struct policy_event {
     enum policy_event_kind kind;
-    double                 now_s; /* of the clock of members.h */
-    /* The rest is of OVER. */
+    double                 now_s; /* by the clock of members.h */
+    /* The rest is only for OVER. */
     enum policy_end end;
     bool   is_world_whole; /* every node waits for the next generation */
     bool   is_first_start; /* no rank was ever started: the user must see what is wrong */
-    bool   is_left;        /* of this generation something lives that cannot be killed */
-    double dead_in_s;      /* when the lease of nodes that nobody could look at is over */
-    double lived_s;        /* the generation, from GO until it ended */
-    double ended_s;        /* so long ago */
-    /* Of END_RANK: */
-    int    code;           /* as a shell counts it */
+    bool   is_left;        /* a process of this generation lives and cannot be killed */
+    double dead_in_s;      /* until the lease of nodes that could not be checked expires */
+    double lived_s;        /* of the generation, from GO until it ended */
+    double ended_s;        /* how long ago it ended */
+    /* Only for END_RANK: */
+    int    code;           /* as in a shell */
     bool   out_of_memory;
     bool   not_started;    /* the program could not be executed */
-    double rank_lived_s;   /* the rank that failed */
-    bool   port_taken;     /* somebody else has MASTER_PORT on node 0 */
-    bool   any_ended_well; /* a rank has come to its end already */
-    bool   are_alike;      /* all ranks failed so, within POLICY_YOUNG_S of their start; or one has
-                              aborted them all */
+    double rank_lived_s;   /* of the rank that failed */
+    bool   port_taken;     /* another process has MASTER_PORT on node 0 */
+    bool   any_ended_well; /* a rank has already exited with 0 */
+    bool   are_alike;      /* all ranks failed in this way, within POLICY_YOUNG_S of their
+                              start; or one has aborted them all */
 };
 
 enum policy_do {
@@ -114,20 +116,20 @@ enum policy_do {
     POLICY_DO_END,
 };
 
-/* Why. */
+/* Why policy_next() returns an action. */
 enum policy_why {
     POLICY_WHY_NONE,
     POLICY_WHY_RESTART,     /* WAIT: it counts */
-    POLICY_WHY_PORT,        /* WAIT: it does not */
+    POLICY_WHY_PORT,        /* WAIT: it does not count */
     POLICY_WHY_CHANGE,      /* WAIT, PARK, STOP: the world changes; it does not count either */
     POLICY_WHY_OFF,         /* END: no restarts are wanted */
-    POLICY_WHY_WANTED,      /* END: by the user's will */
+    POLICY_WHY_WANTED,      /* END: POLICY_END_WANTED, or OVER during a pause */
     POLICY_WHY_NODE,        /* END: a node is missing */
-    POLICY_WHY_CLASS,       /* END: not for this exit code */
+    POLICY_WHY_CLASS,       /* END: no restart for this exit code */
     POLICY_WHY_NOT_STARTED, /* END: the program cannot be executed */
-    POLICY_WHY_YOUNG,       /* END: twice the same, soon after the start, now of all ranks */
+    POLICY_WHY_YOUNG,       /* END: twice the same soon after the start, now of all ranks */
     POLICY_WHY_USED_UP,     /* END: max_restarts */
-    POLICY_WHY_LEFT,        /* END: something of the last generation is still there */
+    POLICY_WHY_LEFT,        /* END: a process of the last generation is still there */
     POLICY_WHY_MAX_WAIT,    /* END: max_wait_s */
 };
 
@@ -137,19 +139,20 @@ struct policy_action {
     double          delay_s; /* WAIT */
 };
 
-/* Could there ever be another generation? Else agents need not stay. */
+/* Could there ever be another generation? If not, agents need not stay. */
 bool policy_may_restart(const struct policy_rules *rules);
 
 /* members: NULL if the world is fixed (rules->members.goes_on is false). */
 struct policy_action policy_next(struct policy *policy, const struct policy_rules *rules,
                                  struct members *members, const struct policy_event *event);
 
-/* A rank has failed, the others are not stopped yet: wait so many seconds for their ends, since
- * there is to be no other generation if they are alike; 0: that makes no difference. */
+/* A rank has failed, and the others are not stopped yet: returns how many seconds to wait for
+ * them to exit, since no other generation follows if all fail in the same way. 0: their exits
+ * make no difference. */
 double policy_others_s(const struct policy *policy, const struct policy_rules *rules,
                        const struct policy_event *event);
 
-/* Seconds until TIME must come; negative: it need not. */
+/* Returns the seconds until TIME must come; negative: it need not come. */
 double policy_due_s(const struct policy *policy, const struct policy_rules *rules,
                     const struct members *members, double now_s);
 

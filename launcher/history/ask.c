@@ -1,4 +1,4 @@
-/* ask.c - say a line to the launcher of a run, over the socket in the run's directory
+/* ask.c - sends a line to the launcher of a run, over the socket in the run directory
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -16,7 +16,7 @@
 #include "sanitize.h"
 #include "xalloc.h"
 
-#define ANSWER_S 10 /* its event loop never waits that long */
+#define ANSWER_S 10 /* the launcher's event loop never blocks this long */
 
 static int    call(const struct past_run *run, struct error *err);
 static int    say(int fd, const char *line);
@@ -88,7 +88,7 @@ static int say(int fd, const char *line)
     return sent == size ? 0 : -1;
 }
 
-/* One line, without its newline; 0: it did not come. */
+/* Receives one line. Returns its size without the newline; 0: it did not come. */
 static size_t hear(int fd, char *text, size_t size)
 {
     size_t  got = 0;

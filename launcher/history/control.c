@@ -24,9 +24,9 @@
 #include "xevent.h"
 
 #define BACKLOG  8
-#define CALLS    8   /* at a time; more wait in the kernel's queue */
-#define CALL_S   5.0 /* for the line to come, and for the answer to be read */
-#define AGAIN_S  0.5 /* after a caller could not be taken: no descriptor is left */
+#define CALLS    8   /* open at a time; more wait in the kernel's queue */
+#define CALL_S   5.0 /* to receive the line, and to send the answer */
+#define AGAIN_S  0.5 /* pause after accept() failed: no descriptor is left */
 
 struct control {
     struct event_base         *base;
@@ -34,7 +34,7 @@ struct control {
     void                      *arg;
     int                        fd, dir_fd;
     struct event              *listening;
-    struct event              *again; /* listen, once there may be descriptors */
+    struct event              *again; /* listen again, when there may be descriptors */
     struct call {
         struct control     *control;
         struct bufferevent *bev; /* NULL: free */
@@ -96,8 +96,9 @@ void control_free(struct control *control)
     free(control);
 }
 
-/* The name of a socket has 108 bytes at most, and the directory may be deep: so by descriptor. One
- * that is there is of a launcher that was killed: the lock of the directory is ours. */
+/* Binds the socket by descriptor, since its name may have at most 108 bytes, and the directory
+ * may be deep. An old socket belongs to a killed launcher, since we hold the lock of the
+ * directory. */
 static int open_socket(int dir_fd, struct error *err)
 {
     struct sockaddr_un name;
@@ -192,7 +193,7 @@ static void read_cb(struct bufferevent *bev, void *arg)
     free(line);
 }
 
-/* What was asked for may end the run, but not before the next turn of the event loop. */
+/* Executing the line may end the run, but not before the next turn of the event loop. */
 static void answer(struct call *call, char *line)
 {
     char         text[RUN_DIR_ANSWER_MAX];

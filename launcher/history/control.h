@@ -1,11 +1,12 @@
-/* control.h - a socket in the run's directory, for muster drain and its kin; ask.c is the other end
+/* control.h - a socket in the run directory for muster drain and muster scale; ask.c is the
+ * client
  *
- * Whoever connects must be the user who started the run, or root: the directory is 0700, the socket
- * 0600, and the kernel tells the user id of the other end. One line comes in, words between
- * blanks; one line goes out, "ok ..." or "error ...", and the connection is closed. A line has a
- * bound and a deadline, and only a few connections are open at a time.
+ * Only the user of the run and root may connect: the directory is 0700, the socket 0600, and
+ * the kernel reports the user id of the client. The client sends one line, words separated by
+ * blanks. It gets one line, "ok ..." or "error ...", and the connection is closed. The size of
+ * a line and the time for it are limited, and only a few connections are open at a time.
  *
- * Without a directory there is no socket: the run can do without.
+ * Without a run directory there is no socket; the run works without it.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_CONTROL_H
@@ -21,17 +22,18 @@
 
 struct control;
 
-/* What can be asked for; the last row of a table has no name. */
+/* A request that clients can make; the last row of a table has no name. */
 struct control_verb {
     const char *name, *usage;
-    size_t      words; /* at least, after its name */
-    /* 0: it is done, as answer says (of RUN_DIR_ANSWER_MAX); -1 with err: not, and why. Both are
-     * for the user. It may end the run, from the next turn of the event loop. */
+    size_t      words; /* minimum number, without the name */
+    /* Executes the request. 0 with answer (of RUN_DIR_ANSWER_MAX bytes); -1 with err. Both
+     * texts are for the user. It may end the run, but only in the next turn of the event
+     * loop. */
     int (*take)(const struct strlist *words, char *answer, size_t size, void *arg,
                 struct error *err);
 };
 
-/* The directory must stay. NULL: there is none, or no socket; the log says why. */
+/* dir must outlive the result. NULL: there is no directory or no socket; the log says why. */
 struct control *control_new(struct event_base *base, const struct run_dir *dir,
                             const struct control_verb *verbs, void *arg);
 void            control_free(struct control *control); /* NULL is fine */

@@ -1,8 +1,8 @@
 /* follow.c - see follow.h
  *
- * The files are read in turns, ten a second: on a network home no event would tell of a change.
- * At most FOLLOW_AHEAD is in memory; the rest stays in the files until the reader has taken what
- * came before.
+ * It polls the files ten times per second, since on a network home no event reports a change.
+ * At most FOLLOW_AHEAD bytes are in memory; the rest stays in the files until the reader has
+ * taken them.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -26,7 +26,7 @@
 #define TURN_S       0.1
 #define PIECE        (64 * 1024)
 #define FOLLOW_AHEAD (4 * PIECE)
-#define FINISH_S     30.0 /* for a reader to take the last lines */
+#define FINISH_S     30.0 /* time for a reader to take the last lines */
 #define HURRIED_S    0.2
 #define SIGNALS      2
 
@@ -35,9 +35,9 @@ struct follow {
     struct event_base         *base;
     struct output             *output;
     int                        fd[2];      /* [is_stderr] */
-    char                       last[2];    /* byte shown */
-    size_t                     unwritten;  /* read, and still in memory */
-    bool                       is_waiting; /* for room */
+    char                       last[2];    /* last byte shown */
+    size_t                     unwritten;  /* bytes read and still in memory */
+    bool                       is_waiting; /* waits for room in memory */
     struct event              *turn, *started, *signals[SIGNALS];
     enum follow_end            end;
 };
@@ -74,7 +74,8 @@ enum follow_end follow_run(const struct follow_terms *terms)
     return follow.end;
 }
 
-/* We stop in the middle of what is written, and more of our own may follow. */
+/* Ends incomplete lines, since we stop in the middle of the output, and our own messages may
+ * follow. */
 static void end_lines(struct follow *follow)
 {
     int i;
@@ -111,7 +112,7 @@ static void open_all(struct follow *follow)
         xevent_add(follow->signals[i], NULL);
         sigaddset(&held, watched[i]);
     }
-    sigprocmask(SIG_UNBLOCK, &held, NULL); /* some may have come before */
+    sigprocmask(SIG_UNBLOCK, &held, NULL); /* signals may be pending */
     if (follow->terms->started_fd < 0)
         return;
     follow->started =
@@ -148,7 +149,7 @@ static int open_file(const struct follow_terms *terms, const char *name)
     return fd;
 }
 
-/* To where the last lines begin; one without an end counts. */
+/* Seeks to the beginning of the last lines. An incomplete last line counts. */
 static void seek_lines(int fd, int lines)
 {
     char  piece[PIECE];
@@ -192,7 +193,7 @@ static void signal_cb(evutil_socket_t number, short what, void *arg)
         finish(follow, FOLLOW_INTERRUPTED);
 }
 
-/* No byte: the launcher has ended, which its lock shows. */
+/* Without a byte, the launcher has exited; take_turn() sees this by its lock. */
 static void started_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct follow *follow = arg;
@@ -205,7 +206,8 @@ static void started_cb(evutil_socket_t fd, short what, void *arg)
     finish(follow, FOLLOW_STARTED);
 }
 
-/* The lock first: what was written before it went is there then. */
+/* Checks the lock before it reads: what the launcher wrote before it released the lock is then
+ * in the files. */
 static void take_turn(struct follow *follow)
 {
     bool is_over = run_dir_launcher(follow->terms->dir_fd) == 0;
@@ -217,7 +219,7 @@ static void take_turn(struct follow *follow)
         finish(follow, FOLLOW_OVER);
 }
 
-/* True if there is nothing more in the file now. */
+/* True: it has read the whole file, as it is now. */
 static bool read_file(struct follow *follow, bool is_stderr)
 {
     char    piece[PIECE];

@@ -94,8 +94,8 @@ struct past_run *history_find(const struct history *list, const char *word, stru
     return found;
 }
 
-/* How well word fits: 0 not at all, 1 a part of the id, more if it is all of the id or name, and
- * if the run is active. */
+/* Returns how well word fits: 0 not at all, 1 it is a part of the id, more if it is the whole
+ * id or name, and more if the run is active. */
 static int fit_of(const struct past_run *run, const char *word)
 {
     bool is_whole = strcmp(run->id, word) == 0 || (run->id[RUNID_BARE] != '\0' &&
@@ -158,7 +158,8 @@ bool past_run_await(const struct past_run *run, double seconds)
     return true;
 }
 
-/* The descriptor holds one process; if the lock is still that pid's, it is the launcher. */
+/* A pidfd refers to one process only. If that pid holds the lock after pidfd_open(), the
+ * process is the launcher. */
 int past_run_signal(const struct past_run *run, int number, struct error *err)
 {
     pid_t launcher = run_dir_launcher(run->dir_fd);
@@ -214,7 +215,7 @@ json_t *past_run_result(int dir_fd)
     return NULL;
 }
 
-/* A directory that is removed meanwhile is ignored, as is one of another user. */
+/* Ignores a directory that has just been removed, and one of another user. */
 static void add_run(struct history *list, int runs_fd, const char *id)
 {
     struct past_run run = { .dir_fd = -1 };
@@ -233,7 +234,8 @@ static void add_run(struct history *list, int runs_fd, const char *id)
     list->run[list->count++] = run;
 }
 
-/* The lock first: the result is written before the lock goes. */
+/* Checks the lock before it reads the result: a launcher writes the result before it releases
+ * the lock. */
 static void look_at(struct past_run *run)
 {
     char        here[RUN_DIR_HOST_SIZE];

@@ -21,9 +21,9 @@
 #include "runid.h"
 #include "xalloc.h"
 
-#define RESULT_EACH   1024 /* bytes about a rank */
-#define LOG_END_S     5    /* for the last lines of the log, if the disk hangs */
-#define FILE_SIZE_MAX (256 << 20) /* of JSON that we read: a plan of many thousand nodes */
+#define RESULT_EACH   1024 /* bytes per rank */
+#define LOG_END_S     5    /* time for the last lines of the log, if the disk hangs */
+#define FILE_SIZE_MAX (256 << 20) /* of JSON that we read: fits a plan of many thousand nodes */
 
 static void log_begin(struct run_dir *dir);
 static void log_line(const char *line, size_t size, void *arg);
@@ -124,7 +124,7 @@ void run_dir_close(struct run_dir *dir)
     *dir = (struct run_dir){ .fd = -1, .log_fd = -1 };
 }
 
-/* Neither a full disk there nor a home that hangs may hold up the run. */
+/* A thread writes the log: neither a full disk nor a hanging home may block the run. */
 static void log_begin(struct run_dir *dir)
 {
     static const struct writer_ops ops = { .done = log_done, .failed = log_failed };
@@ -149,7 +149,7 @@ static void log_failed(bool is_stderr, int error, void *arg)
     (void)is_stderr, (void)error, (void)arg;
 }
 
-/* Directories below the home are made; the home itself must be there. */
+/* Does the home exist? We create directories below it, but not the home itself. */
 static bool home_is_there(const char *runs)
 {
     const char *home = getenv("HOME");
@@ -157,7 +157,7 @@ static bool home_is_there(const char *runs)
     return home == NULL || strncmp(runs, home, strlen(home)) != 0 || access(home, F_OK) == 0;
 }
 
-/* mkdir -p; nobody else may look into what is made. */
+/* Like mkdir -p, with no access for other users. */
 static int make_path(const char *path, struct error *err)
 {
     char *copy = xstrdup(path), *slash = copy;
@@ -175,7 +175,8 @@ static int make_path(const char *path, struct error *err)
     return rc;
 }
 
-/* It runs: there is no result any more, and nobody may give this generation to another one. */
+/* Begins a generation of a resumed run: removes the old result, and claims the generation
+ * number. */
 static int begin_again(struct run_dir *dir, const struct plan *plan, struct error *err)
 {
     char *text = xasprintf("{\"state\": \"connecting\", \"generation\": %d}", plan->generation);
@@ -197,7 +198,7 @@ out:
     return rc;
 }
 
-/* Whoever resumes it, too, may have been faster, and may even be done. */
+/* Has another muster resume already begun (or even finished) this generation? */
 static bool has_begun(int dir_fd, const char *name, int generation)
 {
     json_t    *file = run_dir_read(dir_fd, name);
@@ -218,7 +219,7 @@ static json_t *cost_before(int dir_fd)
     return cost;
 }
 
-/* The ranks had these variables, and would not have them now. */
+/* Warns about variables that the ranks had before, but do not have now. */
 static void tell_missing(const struct run_dir *dir, const struct plan *plan)
 {
     json_t        *old = run_dir_read(dir->fd, "plan.json");
@@ -229,7 +230,7 @@ static void tell_missing(const struct run_dir *dir, const struct plan *plan)
 
     json_object_foreach(json_object_get(node, "environment"), name, value) {
         if (env_get(&plan->node[0].env, name) != NULL || strncmp(name, "MUSTER_", 7) == 0)
-            continue; /* ours are settings, and kept as such */
+            continue; /* our own are settings, which are kept as options */
         buffer_add_text(&names, " ");
         buffer_add_text(&names, name);
     }
@@ -241,7 +242,7 @@ static void tell_missing(const struct run_dir *dir, const struct plan *plan)
     json_decref(old);
 }
 
-/* The plan, and who carries it out: muster stop, attach and resume need to know. */
+/* Writes the plan, and the launcher's data for muster stop, attach and resume. */
 static int write_plan(const struct run_dir *dir, const struct plan *plan,
                       const struct options *options, struct error *err)
 {
@@ -254,7 +255,7 @@ static int write_plan(const struct run_dir *dir, const struct plan *plan,
     return rc;
 }
 
-/* What is not UTF-8 cannot be kept, and such a run cannot be resumed. */
+/* Texts that are not UTF-8 cannot be kept; such a run cannot be resumed. */
 static json_t *json_of_launcher(const struct options *options)
 {
     char    host[RUN_DIR_HOST_SIZE], *cwd = getcwd(NULL, 0);
@@ -293,8 +294,8 @@ static json_t *json_or_null(const char *text)
     return made != NULL ? made : json_null();
 }
 
-/* If a run's own output fills the disk there must still be room to say how it ended: for the plan
- * again, and RESULT_EACH for each rank. */
+/* Reserves disk space for the result, in case the run's output fills the disk: the size of the
+ * plan, plus RESULT_EACH per rank. */
 static void reserve_result(const struct run_dir *dir, const struct plan *plan)
 {
     struct stat about;
@@ -320,7 +321,7 @@ static int write_json(int dir_fd, const char *name, const json_t *body, struct e
     return rc;
 }
 
-/* A reader sees the old file or the new one. */
+/* A reader sees either the old file or the new one. */
 int run_dir_write(int dir_fd, const char *name, const char *text, size_t size)
 {
     char new_name[RUN_DIR_NAME_SIZE];
@@ -368,7 +369,7 @@ json_t *run_dir_read(int dir_fd, const char *name)
             close(fd);
         return NULL;
     }
-    /* By stdio: json_loadfd() makes a system call for each byte. */
+    /* Uses stdio, since json_loadfd() makes a system call for each byte. */
     if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size <= FILE_SIZE_MAX)
         body = json_loadf(file, 0, NULL);
     fclose(file);

@@ -1,19 +1,20 @@
 /* run_dir.h - the directory of a run: $XDG_STATE_HOME/muster/runs/<run id>/
  *
- *     plan.json       who ran where, and who launched it, with which options; names of
+ *     plan.json       who ran where, who launched it, with which options; names of
  *                     variables, never their values
  *     log             every change of state, at the level of -v; locked by the launcher
  *                     while it lives
- *     status.json     how it stands, while it is running (run_status.c)
- *     stdout, stderr  with --detach: what a terminal would have got
+ *     status.json     the present state, while the run is active (run_status.c)
+ *     stdout, stderr  with --detach: what a terminal would have shown
  *     result.json     how each rank ended, as --json
  *     stacks.txt      where the ranks were when the run hung
- *     control         while it is running: a socket for muster drain (control.h)
+ *     control         while the run is active: a socket for muster drain (control.h)
  *     shards          which shards of data its ranks have read (shards/shards.h)
- *     next            a link: the run that went on with those first (--shards-resume)
+ *     next            a link to the first run that continued these shards (--shards-resume)
  *
- * For questions on the day after, and for muster attach, status and stop (history.h). The last
- * RUN_DIR_MOST runs stay, and all that are active; `muster exec` has none. Directories are 0700.
+ * The directory answers questions after the run, and serves muster attach, status and stop
+ * (history.h). muster keeps the last RUN_DIR_MOST runs and all active ones; `muster exec` has
+ * no directory. Directories are 0700.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_RUN_DIR_H
@@ -32,52 +33,56 @@
 
 #define RUN_DIR_MOST      20
 #define RUN_DIR_HOST_SIZE 256
-#define RUN_DIR_GENERATIONS (1 << 20) /* that a run may have */
-#define RUN_DIR_NEW       ".new" /* after the name of a file that is being written */
-#define RUN_DIR_NAME_SIZE 32     /* holds the longest of them */
+#define RUN_DIR_GENERATIONS (1 << 20) /* maximum number of generations of a run */
+#define RUN_DIR_NEW       ".new" /* suffix of a file that is being written */
+#define RUN_DIR_NAME_SIZE 32     /* holds the longest file name */
 #define RUN_DIR_CONTROL   "control"
 #define RUN_DIR_NEXT      "next"
-#define RUN_DIR_LINE_MAX   (64 << 10) /* bytes that can be said there, with the newline */
-#define RUN_DIR_ANSWER_MAX 1100       /* and of the answer */
+#define RUN_DIR_LINE_MAX   (64 << 10) /* bytes of a request, with the newline */
+#define RUN_DIR_ANSWER_MAX 1100       /* bytes of the answer */
 
 struct run_dir {
     char          *path; /* NULL: there is none */
-    int            fd;   /* of the directory */
+    int            fd;   /* descriptor of the directory */
     int            log_fd;
-    struct writer *log; /* the thread that writes there */
-    json_t        *cost; /* of a run that is resumed, so far; NULL: not known */
+    struct writer *log; /* the thread that writes to log_fd */
+    json_t        *cost; /* cost so far of a resumed run; NULL: not known */
 };
 
-/* Make it (or take that of the run that is resumed), lock it, write plan.json, send the log there
- * too, and remove older ones. -1 with err if it cannot be made: the run can do without. */
+/* Makes the directory (or takes that of the resumed run), locks it, writes plan.json, copies
+ * the log to it, and removes older directories. -1 with err if it cannot be made: the run works
+ * without it. */
 int run_dir_open(struct run_dir *dir, const struct plan *plan, const struct options *options,
                  struct error *err);
 
-/* Write result.json, and remove status.json. -1 with err. */
+/* Writes result.json, and removes status.json. -1 with err. */
 int run_dir_result(const struct run_dir *dir, const json_t *result, struct error *err);
 
-/* Write stacks.txt, in place of those of an earlier hang. -1 with err. */
+/* Writes stacks.txt, and replaces that of an earlier hang. -1 with err. */
 int run_dir_stacks(const struct run_dir *dir, const char *text, size_t size, struct error *err);
 
-/* End the log there, and the lock; the directory stays. */
+/* Ends the log in the directory, and releases the lock. The directory stays. */
 void run_dir_close(struct run_dir *dir);
 
-/* Remove the oldest beyond RUN_DIR_MOST, if they have ended. but: our own, which must not even be
- * looked at, since closing a file ends the lock that a process has on it. */
+/* Removes the oldest runs beyond RUN_DIR_MOST, if they have ended. but: our own run, whose
+ * files we must not even open, since closing a file releases the lock that a process has on
+ * it. */
 void run_dir_remove_old(const char *runs, const char *but);
 
-/* For anyone with a descriptor of such a directory. */
+/* For any caller with a descriptor of a run directory: */
 
-/* Who holds the lock: the launcher, while it lives. 0: nobody; -1: a process that cannot be seen
- * from here. A pid in a file would not do, since pids are used again. */
+/* Returns the process that holds the lock: the launcher, while it lives. 0: no process; -1: a
+ * process whose pid is not visible here. A pid in a file is not enough, since pids are
+ * reused. */
 pid_t run_dir_launcher(int dir_fd);
-/* Write all of a file at once, or nothing; may be called from any thread. -1: errno. */
+/* Replaces a file atomically. May be called from any thread. -1: errno. */
 int run_dir_write(int dir_fd, const char *name, const char *text, size_t size);
-/* NULL: there is none, or it is broken. */
+/* Reads a JSON file. NULL: it is missing or invalid. */
 json_t *run_dir_read(int dir_fd, const char *name);
-/* The name of the control socket there; short, however deep the directory is. */
+/* Sets name to the address of the control socket; it is short, however deep the directory
+ * is. */
 void run_dir_control(int dir_fd, struct sockaddr_un *name);
-/* The name of this machine, as plan.json has it. */
+/* Sets name to the name of this machine, as in plan.json. */
 void run_dir_host(char name[RUN_DIR_HOST_SIZE]);
 
 #endif

@@ -1,4 +1,4 @@
-/* run_dir_old.c - remove the directories of old runs; see run_dir.h
+/* run_dir_old.c - removes the directories of old runs; see run_dir.h
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -41,7 +41,8 @@ void run_dir_remove_old(const char *runs, const char *but)
         close(runs_fd);
 }
 
-/* Only files that muster wrote: those of somebody else stay, and the directory with them. */
+/* Removes only files that muster wrote. If there are other files, they and the directory
+ * stay. */
 static void remove_run(int runs_fd, const char *name)
 {
     int    dir_fd = openat(runs_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -57,8 +58,8 @@ static void remove_run(int runs_fd, const char *name)
     close(dir_fd);
 }
 
-/* If machines share a home, the lock of another one may not be seen here: only a result says that
- * its run has ended. */
+/* Is the run over? If machines share a home, another machine's lock may be invisible here, so
+ * only a result shows that its run has ended. */
 static bool is_over(int dir_fd)
 {
     json_t     *plan = run_dir_read(dir_fd, "plan.json");

@@ -9,7 +9,7 @@
 
 #include "xalloc.h"
 
-#define TEXT_MAX 4096 /* bytes that are copied of a text */
+#define TEXT_MAX 4096 /* bytes copied from a text */
 
 int body_small_int(const json_t *body, const char *key, int otherwise, int most)
 {

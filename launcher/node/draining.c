@@ -16,7 +16,7 @@ struct draining {
     struct draining *next;
 };
 
-/* Of the whole process. */
+/* All draining connections of this process. */
 static struct draining *all;
 
 static void late_cb(evutil_socket_t fd, short what, void *arg);

@@ -1,8 +1,8 @@
-/* draining.h - connections that nobody needs any more, but whose far end is still busy
+/* draining.h - connections that are no longer needed, but whose far end is still busy
  *
- * A login shell runs the bootstrap script, or stores the agent that is being pushed. When its
- * input is closed it ends. A run that is over waits for that, so that nothing of it is left on
- * the node.
+ * A login shell runs the bootstrap script, or stores the agent that is being pushed. The shell
+ * exits when its input is closed. A run that is over waits for it, so that nothing of the run
+ * is left on the node.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_DRAINING_H
@@ -12,12 +12,12 @@
 
 #include "transport/conn.h"
 
-/* Take conn over: close its input, and free it when the far end is gone, or at once if there is
- * no far end. No callback comes any more. */
+/* Takes over conn: closes its input, and frees it when the far end is gone, or at once if there
+ * is no far end. Its callbacks are not called any more. */
 void draining_add(struct conn *conn);
 
-/* Run the loop until all are gone, somebody breaks it, or limit_s have passed. Then free those
- * that are left. */
+/* Runs the loop until all connections are gone, a callback breaks the loop, or limit_s seconds
+ * have passed. Then frees the rest. */
 void draining_await(struct event_base *base, double limit_s);
 
 #endif

@@ -11,26 +11,28 @@
 #include "clock.h"
 #include "xalloc.h"
 
-/* Agents together may have this much output on its way to us: the rest of the 64 MiB that we
- * promise is for lines being put together and written. */
+/* All agents together may have this much output in flight to us. The rest of the 64 MiB that we
+ * promise is for lines that we assemble and write. */
 #define WINDOW_TOTAL (32u << 20)
 #define WINDOW_LEAST (16u << 10)
 #define WINDOW_MOST  (4u << 20)
-#define GRANT_PART   4 /* a fourth of what may be on the way is worth a CREDIT frame */
+#define GRANT_PART   4 /* the smallest CREDIT is a quarter of what may be in flight */
 #define MEASURE_S    1.0
-/* What comes in that time may be on the way: longer than a round trip, so that it grows. */
+/* As many bytes as come in this time may be in flight. It is longer than a round trip, so that
+ * the amount grows. */
 #define AHEAD_S      1.5
-/* If so many times what may be on the way came within MEASURE_S, it may be doubled at once. With
- * little on the way a CREDIT is due every 32 KiB: short runs take longer by that. */
+/* If this many times the bytes that may be in flight came within MEASURE_S, the amount is
+ * doubled at once. While it is small, a CREDIT is due every 32 KiB, which slows down short
+ * runs. */
 #define FAST         4
 
 struct flow {
     uint32_t window;
     struct node_flow {
-        int64_t  left;  /* bytes that the node may still send; negative after flow_make_room() */
-        uint64_t due;   /* bytes of the window that it may not send yet, but could */
-        uint32_t ahead; /* the most that `left` may be */
-        uint64_t came;  /* bytes, since then: */
+        int64_t  left;  /* bytes that it may still send; negative after flow_make_room() */
+        uint64_t due;   /* bytes of the window that are not yet granted as credit */
+        uint32_t ahead; /* upper limit of left */
+        uint64_t came;  /* bytes that came since since_ns */
         int64_t  since_ns;
         bool     has_begun;
     } * node;
@@ -53,8 +55,9 @@ struct flow *flow_new(size_t nodes)
     return flow;
 }
 
-/* It never shrinks: output of a node that is gone may wait for its reader. With more nodes each has
- * a smaller window, and perhaps sends nothing until some of its output was written. */
+/* The array never shrinks: output of a node that is gone may still wait for its reader. With
+ * more nodes each has a smaller window, and may send nothing until some of its output has been
+ * written. */
 void flow_make_room(struct flow *flow, size_t nodes)
 {
     uint32_t window = window_of_each(nodes), less = flow->window - window, of_due;
@@ -110,7 +113,7 @@ uint32_t flow_begin(struct flow *flow, size_t node)
 int flow_take(struct flow *flow, size_t node, size_t size, int64_t now_ns)
 {
     if ((int64_t)size > flow->node[node].left)
-        return -1; /* the place has its credit still, whoever gets it next */
+        return -1; /* the place keeps its credit for the next node there */
     flow->node[node].left -= (int64_t)size;
     flow->last_ns = now_ns;
     measure(flow, &flow->node[node], size, now_ns);

@@ -12,8 +12,8 @@
 #include "log.h"
 #include "node/node.h"
 
-/* The part of --dead-after that passes before another connection is made beside the silent
- * one. Early: over a bad line that may take most of what is left. */
+/* The part of --dead-after that passes before muster makes another connection beside the silent
+ * one. It is short: over a bad line, connecting may take most of the rest. */
 #define RECONNECT_PART  (1.0 / 3)
 #define BAD_LINE_LEASES 2
 
@@ -42,14 +42,14 @@ double liveness_check(struct node *node, double dead_after_s, double beat_s, int
         return 0;
     }
     if (reconnect_is_cut(node->reconnect))
-        return left_s; /* the user was told, and reconnect.c is at work */
+        return left_s; /* the user was warned, and reconnect.c is trying */
     if (silent_s >= dead_after_s * RECONNECT_PART && silent_s >= 2 * beat_s)
         reconnect_beside(node->reconnect);
     suspect(node, silent_s, silent_s >= 3 * beat_s);
     return left_s;
 }
 
-/* While the node is heard, how much its line has lost so far is noted. */
+/* While the node is heard, it notes how many packets the line has lost so far. */
 static double lease_of(struct node *node, double dead_after_s, bool is_heard)
 {
     struct conn_line line;
@@ -61,7 +61,7 @@ static double lease_of(struct node *node, double dead_after_s, bool is_heard)
     return liveness_lease_s(dead_after_s, &line, node->liveness.resent);
 }
 
-/* Half of --dead-after is several of our heartbeats, each of which is sent until it is
+/* Half of --dead-after is several of our heartbeats, each of which TCP resends until it is
  * acknowledged. A machine that is off, or cut off, acknowledges none. */
 double liveness_lease_s(double dead_after_s, const struct conn_line *line, uint32_t resent_before)
 {

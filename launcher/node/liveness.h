@@ -1,4 +1,4 @@
-/* liveness.h - a node that is not heard: suspect, then dialled again, then lost
+/* liveness.h - a node that is silent: suspect, then reconnected, then lost
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_LIVENESS_H
@@ -11,32 +11,34 @@
 
 struct node;
 
-/* What is known of one node; start from { 0 }. Only liveness.c writes it. */
+/* The liveness of one node; starts as { 0 }. Only liveness.c writes it. */
 struct liveness {
     int64_t  heard_ns;   /* when bytes last came; 0: never */
-    uint32_t resent;     /* packets that its line had sent again by then */
-    bool     is_suspect; /* it missed some heartbeats, and the user was told */
+    uint32_t resent;     /* packets that its line had retransmitted by then */
+    bool     is_suspect; /* it missed some heartbeats, and the user was warned */
 };
 
-/* Bytes have come from the node; or nothing could be read for a while, and it is not the
- * node's fault. */
+/* Bytes have come from the node; or muster could not read for a while, which is not the node's
+ * fault. */
 void liveness_heard(struct liveness *liveness, int64_t now_ns);
-/* Another connection took the place of the silent one: heard, and no longer suspect. */
+/* Another connection has replaced the silent one: the node is heard and no longer suspect. */
 void liveness_renew(struct liveness *liveness, int64_t now_ns);
 
-/* Once a heartbeat (every beat_s seconds), for each node that has answered: say that it is
- * suspect, or heard again; make another connection; lose it after dead_after_s, when its agent
- * has ended everything there (its own lease ends before: agent/session/heartbeat.c). Returns
- * the seconds until then; 0: it is lost. */
+/* Call it once per heartbeat (every beat_s seconds) for each node that has answered. It reports
+ * that the node is suspect or heard again, makes another connection, and loses the node after
+ * dead_after_s. By then its agent has ended everything there, since the agent's own lease is
+ * shorter (agent/session/heartbeat.c). Returns the seconds until the node is lost; 0: it is
+ * lost. */
 double liveness_check(struct node *node, double dead_after_s, double beat_s, int64_t now_ns);
 
-/* After how many seconds without an answer from us an agent ends its ranks (lease.h). */
+/* Returns how many seconds an agent waits for an answer from us before it ends its ranks
+ * (lease.h). */
 double liveness_agent_s(double dead_after_s);
 
-/* How many seconds a node may be silent: --dead-after, or twice that over a bad line, where
- * several losses in a row make TCP wait longer and longer. The line is bad if the node's
- * machine still acknowledges what we send, and packets had to be sent again since the node
- * was last heard (line->resent was resent_before then). line is NULL if nobody can tell. */
+/* Returns how many seconds a node may be silent: --dead-after, or twice that over a bad line,
+ * where several losses in a row make TCP wait longer and longer. The line is bad if the node's
+ * machine still acknowledges our bytes, and TCP has retransmitted packets since the node was
+ * last heard (when line->resent was resent_before). line is NULL if it is not known. */
 double liveness_lease_s(double dead_after_s, const struct conn_line *line, uint32_t resent_before);
 
 #endif

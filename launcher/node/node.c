@@ -232,7 +232,7 @@ static void conn_closed(const struct conn_failure *why, void *arg)
                                     .text = "muster-agent ended before its work was done" };
 
     if (why != NULL)
-        failure = *why; /* it is freed with the connection */
+        failure = *why; /* a copy: why is freed with the connection */
     if (strcmp(failure.stage, "running") == 0)
         failure.stage = stage_of(node);
     conn_free(node->conn);
@@ -248,8 +248,8 @@ static void conn_closed(const struct conn_failure *why, void *arg)
     fail_with(node, &failure);
 }
 
-/* An agent that is stopped dies at the end of its lease: who only reads that it was killed would
- * look for somebody who did it. */
+/* A stopped agent is killed at the end of its lease. If the message said only that it was
+ * killed, the user would look for the person who killed it. */
 static void add_silence(const struct node *node, struct conn_failure *failure)
 {
     size_t length = strlen(failure->text);
@@ -297,12 +297,12 @@ static void conn_input(struct evbuffer *in, void *arg)
 
     liveness_heard(&node->liveness, clock_now_ns());
     if (reconnect_has_asked(node->reconnect))
-        return; /* all this comes again after RESUMED */
+        return; /* the agent resends all of it after RESUMED */
     while (node->conn != NULL && (got = frame_peek(in, &frame, &err)) > 0) {
         if (frame.type != FRAME_HELLO)
             resend_queue_take(&node->resend, frame.size);
         node_take_frame(node, &frame);
-        if (node->conn != NULL) /* else in is gone with it */
+        if (node->conn != NULL) /* otherwise in was freed with it */
             frame_drop(in, &frame);
     }
     if (got < 0)
@@ -321,15 +321,15 @@ void node_lose(struct node *node, const char *stage, const char *hint, const cha
         node_fail(node, stage, EXIT_LOST, hint, "%s", why);
 }
 
-/* A connection does not know what its agent is doing. */
+/* The connection cannot name the stage: it does not know what its agent is doing. */
 static const char *stage_of(const struct node *node)
 {
     return node->state > NODE_CONNECTING && node->state <= NODE_STAYING ? state_names[node->state]
                                                                         : "running";
 }
 
-/* Can another agent look for what this one has left? Not if a connection was tried just now and
- * could not be made. */
+/* Can another agent look for what this one has left? Not if the last attempt to connect
+ * failed. */
 static bool can_be_asked(const struct node *node)
 {
     return node->hello != NULL && reconnect_answers(node->reconnect);

@@ -78,7 +78,7 @@ void node_send(struct node *node, enum frame_type type, json_t *body)
     evbuffer_free(out);
 }
 
-/* At once, or when there is a connection again. */
+/* Sends frames at once, or when there is a connection again. */
 static void send_frames(struct node *node, struct evbuffer *frames)
 {
     evbuffer_add_buffer(node->resend.bytes, frames);
@@ -117,7 +117,7 @@ void node_ping(struct node *node)
     node_send_raw(node, FRAME_PING, body, sizeof body);
 }
 
-/* ---- what comes ---- */
+/* ---- receiving ---- */
 
 void node_take_frame(struct node *node, const struct frame *frame)
 {
@@ -140,7 +140,7 @@ void node_take_frame(struct node *node, const struct frame *frame)
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s frame while %s",
                   frame_name(frame->type), node_state_name(node));
     else if (frame->generation == node->generation || node->state < NODE_PREPARING)
-        node->ops->frame(node, frame, body, node->arg); /* PLAN tells the agent its generation */
+        node->ops->frame(node, frame, body, node->arg); /* PLAN sets its generation */
     json_decref(body);
 }
 
@@ -164,7 +164,7 @@ static void handle_raw(struct node *node, const struct frame *frame)
                   frame_name(frame->type), frame->size);
 }
 
-/* A slow node is named once, and is not ended because of that. */
+/* Warns once about a slow node, which keeps running. */
 static void take_pong(struct node *node, const struct frame *frame)
 {
     bool was_slow = node->trips.is_slow;
@@ -180,7 +180,7 @@ static void take_pong(struct node *node, const struct frame *frame)
                  (double)roundtrips_percentile(&node->trips, 99) / NS_PER_S);
 }
 
-/* Raw, and for the run. */
+/* Is it a raw frame for the run? */
 static bool is_raw_of_run(enum frame_type type)
 {
     return type == FRAME_OUTPUT || type == FRAME_WANTED || type == FRAME_CREDIT ||
@@ -193,13 +193,13 @@ static void answer_ping(struct node *node, const struct frame *frame)
     unsigned char body[16];
 
     if (held_for(node) > NODE_HELD_MUCH)
-        return; /* it hears from us anyway */
+        return; /* the agent hears from us anyway */
     memcpy(body, frame->body, 8);
     put_u64(body + 8, (uint64_t)clock_now_ns());
     node_send_raw(node, FRAME_PONG, body, sizeof body);
 }
 
-/* Bytes for it in our memory, which it has not acknowledged, or not even read. */
+/* Bytes in our memory that the agent has not acknowledged, or not even read. */
 static size_t held_for(const struct node *node)
 {
     size_t queued = resend_queue_kept(&node->resend);
@@ -229,7 +229,7 @@ static void take_hello(struct node *node, const json_t *body)
     node->hello = json_incref((json_t *)body);
     node->noise = node->conn != NULL ? node->conn->noise : 0;
     node->login_s = (double)(clock_now_ns() - node->dialled_ns) / NS_PER_S;
-    /* A guess until the first PONG: the greeting was sent a moment ago. */
+    /* A guess until the first PONG: the agent sent HELLO a moment ago. */
     roundtrips_begin(&node->trips, now_ns, clock_now_ns());
     node_enter(node, NODE_ANSWERED, 0);
 }
@@ -242,8 +242,8 @@ static void take_ack(struct node *node, const struct frame *frame)
     if (resend_queue_take_ack(&node->resend, frame, &err) < 0) {
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s", err.text);
     } else if (node->resend.begin != before && !reconnect_may_have_moved(node->reconnect)) {
-        /* The old connection works, in both directions: TCP may wait much longer before it
-         * sends our bytes again than before the agent's come. */
+        /* The old connection works in both directions. Bytes from the agent alone do not show
+         * this: TCP may retransmit ours much later. */
         reconnect_stop(node->reconnect);
     }
 }

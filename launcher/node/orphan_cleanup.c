@@ -15,9 +15,10 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-/* A process whose parent was killed, or the first one of its namespace, is gone after that. */
+/* A process whose parent, or whose namespace's first process, was killed is gone after this
+ * time. */
 #define MOMENT_S  0.1
-#define NAMED_MAX 4 /* processes named of a node; an agent may send any number */
+#define NAMED_MAX 4 /* processes named per node; an agent may send any number */
 
 enum cleanup_state { CLEANUP_BEGUN, CLEANUP_ASKED, CLEANUP_ANSWERED };
 
@@ -28,7 +29,8 @@ struct orphan_cleanup {
     void                   *arg;
     enum cleanup_state      state;
     struct conn            *conn;
-    struct event           *timer; /* to begin in a fresh turn of the loop; then the limit */
+    struct event           *timer; /* first starts the cleanup from the loop, then limits its
+                                      time */
     int                     ended, left;
     char                    text[1200];
 };
@@ -82,7 +84,7 @@ static void conn_stage(const char *stage, void *arg)
 
 static void conn_open(void *arg)
 {
-    (void)arg; /* its HELLO says when it can be asked */
+    (void)arg; /* HELLO says when the agent can be asked */
 }
 
 static void conn_input(struct evbuffer *in, void *arg)
@@ -136,7 +138,7 @@ static void timer_cb(evutil_socket_t fd, short what, void *arg)
     conn_start(cleanup->conn);
 }
 
-/* ---- what is said ---- */
+/* ---- the frames ---- */
 
 static void take(struct orphan_cleanup *cleanup, const struct frame *frame)
 {
@@ -211,7 +213,7 @@ static void take_found(struct orphan_cleanup *cleanup, const json_t *body)
         snprintf(cleanup->text, sizeof cleanup->text, "nothing of the run was left");
 }
 
-/* "pid 12 (sleep 60), pid 13 (python3 x.py) ..." */
+/* Writes "pid 12 (sleep 60), pid 13 (python3 x.py) ..." to text. */
 static void name_some(const json_t *processes, bool gone, char *text, size_t size)
 {
     const json_t *process;
@@ -235,7 +237,7 @@ static void name_some(const json_t *processes, bool gone, char *text, size_t siz
     }
 }
 
-/* Freed first: the run may go to its end in over. */
+/* Frees the cleanup before it calls over, which may end the run. */
 static void finish(struct orphan_cleanup *cleanup)
 {
     struct orphan_cleanup        had = *cleanup;

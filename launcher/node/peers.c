@@ -17,22 +17,22 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-#define LISTEN_S 2.0 /* for the ports */
+#define LISTEN_S 2.0 /* wait for the ports */
 #define CALL_MS  2000
-#define CALL_S   3.0 /* for the answers to calls of CALL_MS; together PEERS_S */
+#define CALL_S   3.0 /* wait for the answers; LISTEN_S + CALL_S = PEERS_S */
 
 /* A node that is asked. */
 struct peer {
     struct node *node;
     int          port; /* 0: it does not listen */
-    bool         owes; /* an answer */
+    bool         owes; /* we wait for its answer */
 };
 
 struct peers {
     const char              *token, *master_addr;
     struct event            *late;
     struct peer             *peer;
-    struct reach_node       *who; /* beside each peer */
+    struct reach_node       *who; /* who[i] belongs to peer[i] */
     size_t                   count, awaited;
     bool                     is_calling, is_known;
     struct unreachable_pairs pairs;
@@ -107,7 +107,7 @@ json_t *peers_json(const struct peers *peers)
 
 /* ---- asking ---- */
 
-/* A node whose connection is cut cannot answer, and that is known already. */
+/* A node whose connection is lost cannot answer, and the user already knows that it is lost. */
 static void add_peer(struct peers *peers, struct node *node)
 {
     const char *addr = address_of(node, peers->master_addr);
@@ -118,8 +118,8 @@ static void add_peer(struct peers *peers, struct node *node)
     peers->peer[peers->count++] = (struct peer){ .node = node };
 }
 
-/* The address that ranks use: of the interface by which the node reaches MASTER_ADDR, and of the
- * same family. */
+/* Returns the address that the ranks use: on the interface by which the node reaches
+ * MASTER_ADDR, and of the same family as MASTER_ADDR. */
 static const char *address_of(const struct node *node, const char *master)
 {
     const char   *best = NULL;
@@ -214,7 +214,7 @@ static void answered(struct peers *peers)
         call_all(peers);
 }
 
-/* All that can listen do. */
+/* All nodes that can listen do so now. */
 static void call_all(struct peers *peers)
 {
     struct timeval limit = clock_interval(CALL_S);
@@ -224,7 +224,7 @@ static void call_all(struct peers *peers)
     xevent_add(peers->late, &limit);
     for (i = 0; i < peers->count; i++)
         if (peers->peer[i].node->conn == NULL)
-            peers->peer[i].port = 0; /* it was lost meanwhile */
+            peers->peer[i].port = 0; /* the node was lost after it answered */
     for (i = 0; i < peers->count; i++)
         if (peers->peer[i].port > 0)
             await(peers, &peers->peer[i],

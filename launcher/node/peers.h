@@ -1,8 +1,8 @@
-/* peers.h - can the nodes still reach each other, in the middle of a run?
+/* peers.h - asks during a run whether the nodes can still reach each other
  *
  * A network may break between two nodes while muster reaches both. Then ranks wait for each
- * other without a message. When asked, every agent listens for some seconds and connects to
- * others (unreachable_pairs.h says to which). The run continues meanwhile, and it takes PEERS_S.
+ * other without an error message. When asked, every agent listens for some seconds and connects
+ * to others (unreachable_pairs.h says to which). This takes PEERS_S, while the run continues.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_PEERS_H
@@ -21,28 +21,29 @@
 
 struct peers;
 
-/* All is borrowed; the list of the nodes only during peers_begin(). */
+/* All fields are borrowed; the array of nodes only during peers_begin(). */
 struct peers_question {
-    struct node *const *node; /* those whose ranks run */
+    struct node *const *node; /* the nodes whose ranks run */
     size_t              nodes;
-    const char         *token;       /* of the run, by which they know each other */
-    const char         *master_addr; /* of the ranks; NULL: none */
+    const char         *token;       /* token of the run, by which the agents recognize each
+                                        other */
+    const char         *master_addr; /* MASTER_ADDR of the ranks; NULL: none */
 };
 
-/* Ask these nodes. done comes once, from the event loop. */
+/* Ask these nodes. done is called once, from the event loop. */
 struct peers *peers_begin(struct event_base *base, const struct peers_question *question,
                           void (*done)(void *arg), void *arg);
 void          peers_free(struct peers *peers);
 
-/* PROBED has come from a node. */
+/* Handles a PROBED frame of a node. */
 void peers_take(struct peers *peers, struct node *node, const json_t *body);
 
 bool peers_are_known(const struct peers *peers);
 
-/* Then: what unreachable_pairs_tell() says, and which nodes did not answer. Nothing if there is a
- * single node. */
+/* Once they are known: the lines of unreachable_pairs_tell(), and which nodes did not answer.
+ * Empty if there is only one node. */
 const struct strlist *peers_lines(const struct peers *peers);
-/* Then: unreachable_pairs_json(). */
+/* Once they are known: the result of unreachable_pairs_json(). */
 json_t *peers_json(const struct peers *peers);
 
 #endif

@@ -18,28 +18,29 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-/* Between attempts. The first one comes at once: the agent may wait only a second. */
+/* The pause between attempts. The first attempt comes at once: the agent may wait only a
+ * second. */
 #define PAUSE_FIRST_S 0.3
 #define PAUSE_MOST_S  1.0
-/* From open to RESUMED: two small frames each way, but over whatever line it is. An agent that
- * has taken RECONNECT is lost if we give up. */
+/* The time from open to RESUMED: two small frames each way, but the line may be slow. An agent
+ * that has taken RECONNECT is lost if we give up. */
 #define ANSWER_S 15.0
 
 struct reconnect {
     struct node         *node;
     struct reconnect_key key;
     int64_t              cut_ns;        /* when the connection was lost; 0: it is not */
-    char                 cut_why[1024]; /* as conn_failure has it */
+    char                 cut_why[1024]; /* as in conn_failure */
     bool                 is_relayed;    /* the connection leads to a second agent */
 
-    /* The attempts. */
+    /* The attempts: */
     bool          is_trying;
     struct conn  *conn;  /* NULL in a pause */
     struct event *timer; /* the pause, or the deadline of the answer */
     double        pause_s;
     bool          has_asked;      /* RECONNECT was sent */
-    bool          may_have_moved; /* ... in this attempt or an earlier one */
-    bool          answers;        /* the last attempt got at least that far */
+    bool          may_have_moved; /* RECONNECT was sent, in this attempt or an earlier one */
+    bool          answers;        /* the last attempt got far enough to send RECONNECT */
     char          why[1100];      /* how the last attempt ended, with its stage */
 };
 
@@ -120,17 +121,18 @@ const char *reconnect_why(const struct reconnect *r)
     return r->why;
 }
 
-/* ---- when ---- */
+/* ---- when to reconnect ---- */
 
-/* While PLAN may still be on its way, the second agent would find nobody. */
+/* While PLAN may still be in flight, the second agent would not find the first one. */
 void reconnect_beside(struct reconnect *r)
 {
     if (can_begin(r) && r->node->state >= NODE_READY)
         begin(r);
 }
 
-/* A second agent only repeats the end of the first, or dies alone; and the first one, asked by
- * another, may have left this connection. */
+/* If the connection leads to a second agent, its end does not mean that the first agent is
+ * gone: the second one may have died alone. And a first agent that got RECONNECT from another
+ * one may have left this connection. */
 bool reconnect_instead(struct reconnect *r, const struct conn_failure *why)
 {
     if (!can_begin(r) || !(why->is_cut || r->is_relayed || r->may_have_moved))
@@ -142,7 +144,7 @@ bool reconnect_instead(struct reconnect *r, const struct conn_failure *why)
     return true;
 }
 
-/* From PLAN on its agent knows us again. */
+/* Once it has PLAN, the agent recognizes us when we reconnect. */
 static bool can_begin(const struct reconnect *r)
 {
     return r->key.socket[0] != '\0' && r->node->state >= NODE_PREPARING &&
@@ -159,10 +161,10 @@ static void begin(struct reconnect *r)
     r->answers = false;
     r->pause_s = PAUSE_FIRST_S;
     snprintf(r->why, sizeof r->why, "no answer yet");
-    xevent_add(r->timer, &now); /* from a fresh turn of the loop */
+    xevent_add(r->timer, &now); /* in the next turn of the loop */
 }
 
-/* There may be a second agent, which nobody needs any more: that connection drains. */
+/* The connection may lead to a second agent, which is no longer needed: drain it. */
 void reconnect_stop(struct reconnect *r)
 {
     event_del(r->timer);
@@ -244,7 +246,7 @@ static void dial(struct reconnect *r)
     conn_start(r->conn);
 }
 
-/* This attempt: the next one follows after a pause. */
+/* Gives up this attempt; the next one follows after a pause. */
 static void give_up(struct reconnect *r)
 {
     struct timeval pause = clock_interval(r->pause_s);
@@ -256,16 +258,16 @@ static void give_up(struct reconnect *r)
     r->pause_s = r->pause_s * 1.5 < PAUSE_MOST_S ? r->pause_s * 1.5 : PAUSE_MOST_S;
 }
 
-/* ---- what comes ---- */
+/* ---- received frames ---- */
 
-/* False when that was the end of the attempts, for better or worse. */
+/* False: the attempts have ended, with or without success. */
 static bool take(struct reconnect *r, const struct frame *frame, struct evbuffer *in)
 {
     struct error err;
     json_t      *body;
 
     if (frame->type == FRAME_PING || frame->type == FRAME_PONG)
-        return true; /* of the second agent, while it is one */
+        return true; /* the second agent sends these until it relays */
     if (frame->type == FRAME_HELLO && !r->has_asked) {
         ask(r);
         return true;
@@ -284,8 +286,8 @@ static bool take(struct reconnect *r, const struct frame *frame, struct evbuffer
     return false;
 }
 
-/* The node can be reached. From here on the old connection, if there still is one, brings
- * nothing more (node.c), unless this attempt fails. */
+/* The node can be reached. From now on node.c ignores the old connection, if there still is
+ * one, unless this attempt fails. */
 static void ask(struct reconnect *r)
 {
     struct evbuffer *out = evbuffer_new();
@@ -301,7 +303,7 @@ static void ask(struct reconnect *r)
     evbuffer_free(out);
 }
 
-/* ERROR, from either agent: the ranks there are nobody's any more. */
+/* Handles ERROR from either agent: no agent that we can reach owns the ranks there any more. */
 static void refused(struct reconnect *r, const json_t *body)
 {
     const char *text = json_string_value(json_object_get(body, "text"));

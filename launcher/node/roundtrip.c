@@ -9,11 +9,11 @@
 
 #include "clock.h"
 
-/* A node is slow if one heartbeat of a hundred takes longer than this ... */
+/* A node is slow if one heartbeat in a hundred takes longer than this ... */
 #define SLOW_NS NS_PER_S
-/* ... and that has happened this often, by heartbeats that were not under way at the same time:
- * one cut of the line, or one pause of this process, delays many at once. The count begins again
- * once all heartbeats are quick. */
+/* ... and this has happened this often, to heartbeats that were not in flight at the same time:
+ * one break of the line, or one pause of this process, delays many at once. The count starts
+ * over once all heartbeats are quick. */
 #define SLOW_LEAST 3
 #define QUICK_NS   (SLOW_NS / 2)
 
@@ -32,8 +32,8 @@ void roundtrips_begin(struct roundtrips *trips, int64_t agent_ns, int64_t now_ns
     trips->offset_ns = now_ns - agent_ns;
 }
 
-/* Cristian's rule: the agent read its clock half a round trip ago, and the shortest round trip
- * has the smallest error. */
+/* Cristian's algorithm: assume that the agent read its clock half a round trip ago. The
+ * shortest round trip has the smallest error. */
 int roundtrips_take(struct roundtrips *trips, uint64_t sent_ns, uint64_t agent_ns, int64_t now_ns)
 {
     struct roundtrip trip;

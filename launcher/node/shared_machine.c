@@ -13,10 +13,10 @@
 #include "node/node.h"
 #include "xalloc.h"
 
-/* A node, by its machine. */
+/* A node and the machine it is on. */
 struct entry {
     const char *boot_id; /* borrowed from HELLO; "": unknown */
-    json_int_t  pidns;   /* that of its agent */
+    json_int_t  pidns;   /* PID namespace of its agent */
     size_t      node;
 };
 

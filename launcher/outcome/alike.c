@@ -70,7 +70,7 @@ static bool is_same(const struct group *group, const struct outcome *outcome,
     return true;
 }
 
-/* The key; and what was left out of it into gaps, if that is not NULL. */
+/* Returns the key, and adds the omitted parts to gaps, unless that is NULL. */
 static char *key_of(const char *text, const struct plan_node *node, struct strlist *gaps)
 {
     const char   *at;
@@ -91,7 +91,7 @@ static char *key_of(const char *text, const struct plan_node *node, struct strli
     return key.bytes;
 }
 
-/* How many bytes at this place of text do not count. */
+/* Returns how many bytes at this place of text do not count. */
 static size_t variable_at(const char *text, const char *at, const struct plan_node *node)
 {
     size_t size;
@@ -110,7 +110,7 @@ static size_t variable_at(const char *text, const char *at, const struct plan_no
     return own_name_at(at, node);
 }
 
-/* The ann of "refused for user ann". */
+/* Matches ann in "refused for user ann". */
 static size_t user_at(const char *text, const char *at)
 {
     const size_t length = strlen(USER_BEFORE);
@@ -119,7 +119,7 @@ static size_t user_at(const char *text, const char *at)
                ? strcspn(at, " ,;)") : 0;
 }
 
-/* Of the node, or an address. */
+/* Matches a name of the node, or any address. */
 static size_t own_name_at(const char *at, const struct plan_node *node)
 {
     size_t size = name_at(at, node->host);
@@ -129,7 +129,7 @@ static size_t own_name_at(const char *at, const struct plan_node *node)
     return size > 0 ? size : address_at(at);
 }
 
-/* The name as a whole word, with a domain that follows it. */
+/* Matches the name as a whole word, and its domain, if there is one. */
 static size_t name_at(const char *at, const char *name)
 {
     size_t length = strlen(name), size;
@@ -159,7 +159,7 @@ static size_t address_at(const char *at)
     return 0;
 }
 
-/* The 12 of "/home/me/.ssh/known_hosts:12". */
+/* Matches 12 in "/home/me/.ssh/known_hosts:12". */
 static size_t line_number_at(const char *text, const char *at)
 {
     const char *word = at;
@@ -169,7 +169,7 @@ static size_t line_number_at(const char *text, const char *at)
     return *word == '/' || *word == '~' ? strspn(at, "0123456789") : 0;
 }
 
-/* One piece of advice for all, or NULL. */
+/* Returns one text for all nodes, or NULL. */
 static char *list_of(const struct group *group, const struct outcome *outcome,
                      alike_text_of *text_of)
 {

@@ -74,7 +74,7 @@ static json_t *json_of(const struct past_generation *past)
                      unix_time(past->last_start_ns), "last_end", unix_time(past->last_end_ns));
 }
 
-/* A time of the monotonic clock; 0: not known. */
+/* Converts a time of the monotonic clock to Unix time; 0: not known. */
 static json_t *unix_time(int64_t at_ns)
 {
     struct timespec now;

@@ -1,4 +1,4 @@
-/* group.h - group ranks or nodes by what they have in common, so that it is said once
+/* group.h - groups ranks or nodes with the same text, so that it is printed once
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_GROUP_H
@@ -9,24 +9,24 @@
 #include "plan/plan.h"
 
 struct group {
-    char  *key;    /* the same for all of them */
-    int   *member; /* in the order added: ranks, or node indexes */
+    char  *key;    /* the same for all members */
+    int   *member; /* ranks or node indexes, in the order added */
     size_t count;
 };
 
-/* In order of their first member. Start from { 0 }. */
+/* Groups in the order of their first member. Initialize it as { 0 }. */
 struct groups {
     struct group *group;
     size_t        count;
 };
 
 void groups_add(struct groups *groups, const char *key, int member);
-void groups_sort(struct groups *groups); /* the members of each */
+void groups_sort(struct groups *groups); /* sorts the members of each group */
 void groups_clear(struct groups *groups);
 
-/* "rank 4", "ranks 0-2,5"; caller frees. */
+/* Returns "rank 4" or "ranks 0-2,5"; caller frees. */
 char *group_ranks(const struct group *group);
-/* "te[1-3]", of nodes; caller frees. */
+/* Returns "te[1-3]" for a group of nodes; caller frees. */
 char *group_hosts(const struct group *group, const struct plan *plan);
 
 #endif

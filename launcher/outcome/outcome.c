@@ -163,14 +163,15 @@ static void note_start(struct outcome *outcome, struct rank_end *known)
     known->started = true;
 }
 
-/* Before that is noted in known. */
+/* Counts a rank that starts or ends. Call it before known is changed. */
 static void note_seen(struct outcome *outcome, const struct rank_end *known)
 {
     if (!known->started && !known->ended)
         outcome->seen++;
 }
 
-/* The earlier end; of two at the same time the lower rank, whichever was reported first. */
+/* The earliest end counts. If two ranks ended at the same time, the lower rank counts,
+ * whichever was reported first. */
 static void note_first_rank(struct outcome *outcome, int rank)
 {
     int     first = outcome->first_rank;
@@ -191,7 +192,7 @@ void outcome_node_failed(struct outcome *outcome, size_t node, const struct conn
         return;
     outcome->node[node] = xmemdup(why, sizeof *why);
     outcome->node_failed_ns[node] = at_ns;
-    /* It may have started what it was told to start, without being able to say so. */
+    /* The node may have started its ranks without being able to report it. */
     for (i = 0; outcome->has_begun && !outcome->is_exec && i < its->ranks; i++)
         note_start(outcome, &outcome->rank[its->rank[i].rank]);
 }
@@ -234,7 +235,7 @@ void outcome_aborted(struct outcome *outcome, int rank, int exit_code, const cha
     va_end(ap);
 }
 
-/* The first one counts. */
+/* Only the first cause counts. */
 static void set_cause(struct outcome *outcome, int exit_code, const char *format, va_list ap)
 {
     if (outcome->cause != 0)
@@ -324,7 +325,7 @@ bool outcome_is_left(const struct outcome *outcome)
     return outcome->is_left;
 }
 
-/* --- what they come to ------------------------------------------------------ */
+/* --- conclusions ------------------------------------------------------ */
 
 enum outcome_first outcome_first(const struct outcome *outcome, size_t *node)
 {
@@ -344,8 +345,8 @@ enum outcome_first outcome_first(const struct outcome *outcome, size_t *node)
     return first;
 }
 
-/* The node that failed first. If nothing was started, the first in the plan: which of them took
- * longest to fail means nothing. */
+/* Finds the node that failed first. If no rank was started, it is the first failed node in the
+ * plan, since the times mean nothing then. */
 static bool first_node(const struct outcome *outcome, size_t *first)
 {
     bool   by_time = outcome_any_started(outcome), found = false;
@@ -387,8 +388,8 @@ int outcome_status(const struct outcome *outcome)
     return status != 0 ? status : EXIT_INTERNAL;
 }
 
-/* The exit status of the command counts only with -S, as in pdsh. That it could not be run on a
- * node counts always. */
+/* The exit status of the command counts only with -S, as in pdsh. A node that could not run the
+ * command always counts. */
 static int status_of_exec(const struct outcome *outcome)
 {
     int    largest = 0, rank;
@@ -429,8 +430,8 @@ bool outcome_all_started(const struct outcome *outcome)
     return outcome->started == outcome->ours;
 }
 
-/* All of our ranks exited with 0, or in exec with anything. A rank whose end is not known, or that
- * ended only because it was told to, must never look like success. */
+/* Have all our ranks exited with 0 (for exec, with any status)? A rank whose end is not known,
+ * or that STOP ended, must never look like success. */
 static bool all_ended(const struct outcome *outcome)
 {
     int rank;
@@ -446,7 +447,7 @@ static bool all_ended(const struct outcome *outcome)
     return true;
 }
 
-/* As a shell counts it; a rank that could not be started has 126 or 127 in code. */
+/* A rank that could not be started has 126 or 127 in code. */
 int rank_end_code(const struct rank_end *end)
 {
     if (end->signal != 0)
@@ -456,7 +457,7 @@ int rank_end_code(const struct rank_end *end)
     return end->code;
 }
 
-/* --- in words --------------------------------------------------------------- */
+/* --- texts --------------------------------------------------------------- */
 
 void rank_end_words(const struct rank_end *end, char *text, size_t size)
 {

@@ -1,4 +1,4 @@
-/* outcome_json.c - how a run ended, for programs (--json)
+/* outcome_json.c - how a run ended, as JSON (--json)
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -126,7 +126,7 @@ static json_t *json_of_pace(const struct outcome *outcome, size_t node)
                      "slow", pace->was_slow);
 }
 
-/* A time of the monotonic clock as Unix time. */
+/* Converts a time of the monotonic clock to Unix time. */
 static json_t *unix_time(bool is_known, int64_t at_ns)
 {
     struct timespec now;

@@ -15,8 +15,8 @@
 #include "outcome/group.h"
 #include "xalloc.h"
 
-#define FACTS_MAX 32  /* that are looked at */
-#define TEXT_MAX  128 /* of a value */
+#define FACTS_MAX 32  /* facts to compare */
+#define TEXT_MAX  128 /* bytes of a value */
 
 static const json_t *receipt_of(const struct receipts *all, size_t node);
 static void          tell_missing(const struct receipts *all);
@@ -47,7 +47,7 @@ void receipts_compare(const struct receipts *all)
     json_decref(names);
 }
 
-/* NULL: it has none. */
+/* NULL: the node has none. */
 static const json_t *receipt_of(const struct receipts *all, size_t node)
 {
     const json_t *receipt = json_object_get(all->hello[node], "receipt");
@@ -85,7 +85,7 @@ static void compare_facts(const struct receipts *all, const json_t *names)
     }
 }
 
-/* "nodes differ in torch: 2.4.1 on te[1-3], 2.5.0 on te4 (see muster bootstrap)" */
+/* Warns "the nodes differ in torch: 2.4.1 on te[1-3], 2.5.0 on te4 ...". */
 static void tell_fact(const struct receipts *all, const char *name)
 {
     struct groups groups = { 0 };

@@ -1,7 +1,7 @@
-/* receipts.h - what muster bootstrap has left on the nodes, compared
+/* receipts.h - compares the receipts that muster bootstrap has left on the nodes
  *
- * Versions that differ (PyTorch, NCCL, the driver) make runs hang or fail far from the cause. HELLO
- * brings each node's receipt along, so comparing them costs nothing.
+ * Different versions (PyTorch, NCCL, the driver) make runs hang or fail far from the cause.
+ * HELLO contains each node's receipt, so comparing them costs nothing.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_RECEIPTS_H
@@ -11,10 +11,10 @@
 
 struct receipts {
     const struct plan    *plan;
-    const json_t *const *hello; /* of each node; NULL: it has not answered */
+    const json_t *const *hello; /* by node; NULL: the node has not answered */
 };
 
-/* Warn if receipts differ, or if only some nodes have one. */
+/* Warns if receipts differ, or if only some nodes have one. */
 void receipts_compare(const struct receipts *all);
 
 #endif

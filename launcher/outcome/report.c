@@ -1,12 +1,12 @@
-/* report.c - how a run ended, for people
+/* report.c - reports how a run ended
  *
  *     muster: rank 2 on te2 failed first: exit 3 (4.2 s after its start)
  *       | the last lines that it wrote
  *     muster: rank 5 failed too: exit 1, with the same last line
  *     muster: ended after that: ranks 0-1,3-4 by SIGTERM
  *
- * or a table of the nodes that failed. What happened first comes first, and what many have in
- * common is said once.
+ * or a table of the nodes that failed. The first failure comes first, and ranks or nodes with
+ * the same text share a line.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -28,7 +28,7 @@
 #include "strlist.h"
 #include "xalloc.h"
 
-#define WORDS_MAX  1200 /* bytes of how a rank ended */
+#define WORDS_MAX  1200 /* bytes of the text about a rank's end */
 #define GROUPS_MAX 16   /* lines for the other ranks that failed */
 
 static void        report_lost(const struct outcome *outcome, FILE *out);
@@ -138,8 +138,8 @@ static void report_nodes(const struct outcome *outcome, size_t columns, FILE *ou
     groups_clear(&cleanups);
 }
 
-/* Group the nodes: rows of the table by how they failed; hints; what was cleaned up. The key of a
- * row is stage and cause with a newline between them. */
+/* Groups the failed nodes for the rows of the table, by hints, and by cleanup results. The key
+ * of a row is stage and cause, separated by a newline. */
 static void group_nodes(const struct outcome *outcome, struct groups *rows,
                         struct groups *hints, struct groups *cleanups)
 {
@@ -217,7 +217,7 @@ static void print_rows(const struct outcome *outcome, const struct groups *rows,
     free(names);
 }
 
-/* The rest of a line. */
+/* Prints the rest of a line. */
 static void print_safe(const char *text, FILE *out)
 {
     char *safe = sanitize_text(text, strlen(text));
@@ -231,7 +231,7 @@ static int widest(int width, const char *text)
     return (int)strlen(text) > width ? (int)strlen(text) : width;
 }
 
-/* "  hint: te[1-3]: ..." */
+/* Prints "  hint: te[1-3]: ...". */
 static void print_notes(const struct outcome *outcome, const char *what,
                         const struct groups *notes, alike_text_of *text_of, FILE *out)
 {
@@ -271,7 +271,7 @@ static void report_first_rank(const struct outcome *outcome, const struct output
     fputc('\n', out);
     tail_of(output, outcome->first_rank, &lines);
     for (i = 0; i < lines.count && outcome->plan->command != COMMAND_CHECK; i++)
-        fprintf(out, "  | %s\n", lines.item[i]); /* a check has just said what is wrong */
+        fprintf(out, "  | %s\n", lines.item[i]); /* muster check has just printed the error */
     hint = hint_for(outcome, outcome->first_rank, &lines);
     if (hint != NULL)
         fprintf(out, "  hint: %s\n", hint);
@@ -285,8 +285,8 @@ static const char *host_of(const struct outcome *outcome, int rank)
     return plan_label(&outcome->plan->node[outcome->node_of[rank]]);
 }
 
-/* The usual reasons of failures that leave no message, and of two that do. NULL: none; caller
- * frees. */
+/* Returns the usual reason of failures without a message, and of two with a message. NULL:
+ * none; caller frees. */
 static char *hint_for(const struct outcome *outcome, int rank, const struct strlist *lines)
 {
     const struct rank_end *end = &outcome->rank[rank];
@@ -309,8 +309,8 @@ static char *hint_for(const struct outcome *outcome, int rank, const struct strl
     return NULL;
 }
 
-/* In the words of argparse, click, absl and getopt; of dash; and of bash, whose first line is long
- * gone. */
+/* Recognizes the messages of argparse, click, absl and getopt; of dash; and of bash, of which
+ * only the last lines are left. */
 static bool refuses_local_rank(const char *line)
 {
     static const char *const words[] = { "unrecognized arg", "unrecognized option",
@@ -328,7 +328,7 @@ static bool refuses_local_rank(const char *line)
     return false;
 }
 
-/* As deepspeed does: as the first argument. */
+/* Does muster pass --local_rank to this rank, as deepspeed does? */
 static bool gets_local_rank(const struct outcome *outcome, int rank)
 {
     const struct plan_node *node = &outcome->plan->node[outcome->node_of[rank]];
@@ -346,7 +346,7 @@ static bool lacks_module(const char *line)
     return strstr(line, "ModuleNotFoundError: No module named") != NULL;
 }
 
-/* The Python that muster has started for a rank, or NULL. */
+/* Returns the Python that muster started for a rank, or NULL. */
 static const char *python_of(const struct outcome *outcome, int rank)
 {
     const struct plan_node *node = &outcome->plan->node[outcome->node_of[rank]];
@@ -355,7 +355,7 @@ static const char *python_of(const struct outcome *outcome, int rank)
     return argv->count > 1 && strcmp(argv->item[1], "-u") == 0 ? argv->item[0] : NULL;
 }
 
-/* Others that failed before the stop reached them. */
+/* Reports other ranks that failed before STOP reached them. */
 static void report_too(const struct outcome *outcome, const struct output *output, FILE *out)
 {
     struct groups groups = { 0 };
@@ -392,7 +392,7 @@ static void report_too(const struct outcome *outcome, const struct output *outpu
     groups_clear(&groups);
 }
 
-/* The last line of a failed rank, compared with that of the first one. */
+/* Returns the last line of a failed rank, or a note that it equals that of the first one. */
 static char *last_words(const struct output *output, int rank, int first)
 {
     struct strlist lines = { 0 }, firsts = { 0 };
@@ -431,7 +431,7 @@ static bool same_but_numbers(const char *one, const char *other)
     return same;
 }
 
-/* Each number becomes a '#': the lines of ranks differ in their ranks, ports and addresses.
+/* Replaces each number by '#', since the lines of ranks differ in ranks, ports and addresses.
  * Caller frees. */
 static char *without_numbers(const char *text)
 {
@@ -447,7 +447,7 @@ static char *without_numbers(const char *text)
     return copy;
 }
 
-/* One line for ranks that were told to stop, and for those of which nothing is known. */
+/* Reports in one line the ranks that STOP ended, and those whose end is unknown. */
 static void report_after(const struct outcome *outcome, FILE *out)
 {
     struct groups groups = { 0 };
@@ -477,7 +477,7 @@ static void report_after(const struct outcome *outcome, FILE *out)
     groups_clear(&groups);
 }
 
-/* Commands that did not exit with 0, grouped by how. */
+/* Reports commands that did not exit with 0, grouped by status. */
 static void report_exec(const struct outcome *outcome, FILE *out)
 {
     struct groups groups = { 0 };
@@ -505,7 +505,7 @@ static void report_exec(const struct outcome *outcome, FILE *out)
     groups_clear(&groups);
 }
 
-/* How a rank ended, safe to print; caller frees. */
+/* Returns how a rank ended, safe to print; caller frees. */
 static char *words_of(const struct rank_end *end)
 {
     char words[WORDS_MAX];
@@ -514,7 +514,7 @@ static char *words_of(const struct rank_end *end)
     return sanitize_text(words, strlen(words));
 }
 
-/* There was a warning, but perhaps days ago. */
+/* Repeats the warnings about slow nodes, which may be days old. */
 static void report_slow(const struct outcome *outcome, FILE *out)
 {
     struct strlist hosts = { 0 };

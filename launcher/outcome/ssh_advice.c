@@ -12,10 +12,10 @@
 #include "buffer.h"
 #include "xalloc.h"
 
-#define ADVICE_BYTES 2000 /* of the whole text: beyond that one example says more */
+#define ADVICE_BYTES 2000 /* longest text: one example says more than a longer one */
 
 static const struct command {
-    const char *name; /* with the blank behind it */
+    const char *name; /* with a trailing blank */
     bool        takes_many;
 } commands[] = {
     { "ssh-keyscan ", true },
@@ -59,7 +59,7 @@ static const struct command *command_before(const char *text, const char *at)
     return NULL;
 }
 
-/* "-p 22 " or "-R ", or nothing. */
+/* Returns the size of "-p 22 " or "-R ", or 0. */
 static size_t options_size(const char *args)
 {
     size_t digits = strncmp(args, "-p ", 3) == 0 ? strspn(args + 3, "0123456789") : 0;
@@ -77,7 +77,7 @@ char *ssh_advice_fold(const char *key, const char *gap, const struct strlist *ga
 
     for (i = 1; i < nodes; i++)
         if (gaps[i].count != gaps[0].count)
-            return NULL; /* somebody's text has a gap of its own */
+            return NULL; /* a node's text has an additional gap */
     for (number = 0; number < gaps[0].count; number++, at = next + strlen(gap) + tail) {
         const struct command *command;
 
@@ -100,7 +100,7 @@ char *ssh_advice_fold(const char *key, const char *gap, const struct strlist *ga
     buffer_add_text(&out, at);
     buffer_add(&out, "", 1);
     if (out.size > ADVICE_BYTES)
-        buffer_clear(&out); /* and its bytes are NULL */
+        buffer_clear(&out); /* this sets its bytes to NULL */
     return out.bytes;
 }
 
@@ -114,7 +114,7 @@ static bool is_same(const struct strlist *gaps, size_t nodes, size_t number)
     return true;
 }
 
-/* One for each port. */
+/* Adds one command per port. */
 static void add_commands(struct buffer *out, const struct command *command,
                          const struct strlist *gaps, size_t nodes, size_t number,
                          const char *tail, size_t tail_size)
@@ -149,7 +149,7 @@ static void add_commands(struct buffer *out, const struct command *command,
     }
 }
 
-/* Those with the options of the first one. How many. */
+/* Adds the targets with the same options as first, and returns their number. */
 static size_t add_targets(struct buffer *out, const struct strlist *gaps, size_t nodes,
                           size_t number, size_t first)
 {

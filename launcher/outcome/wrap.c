@@ -11,7 +11,7 @@
 
 #include "sanitize.h"
 
-#define ROOM_LEAST 20 /* in fewer columns nothing is wrapped */
+#define ROOM_LEAST 20 /* with fewer columns nothing is wrapped */
 
 static size_t wrap_at(const char *text, size_t room);
 
@@ -28,8 +28,8 @@ void wrap_print(const char *text, size_t indent, size_t columns, FILE *out)
     free(safe);
 }
 
-/* At which blank a line of that many columns ends, even if its first word is longer than that. 0:
- * all of it fits. */
+/* Returns the blank at which a line of room columns ends, even if its first word is longer. 0:
+ * the whole text fits. */
 static size_t wrap_at(const char *text, size_t room)
 {
     size_t i, columns = 0, blank = 0;

@@ -1,4 +1,4 @@
-/* wrap.h - a long text in the last column of a table
+/* wrap.h - wraps a long text in the last column of a table
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_WRAP_H
@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Print text, made safe, as the rest of a line that has come to column indent. On a terminal of
- * that many columns (0: none) it goes on below, in the same column; a word longer than that is left
- * to the terminal. */
+/* Prints text, made safe, as the rest of a line, from column indent on. On a terminal with
+ * columns (0: no terminal), more lines begin at the same column; the terminal itself breaks a
+ * word that is too long. */
 void wrap_print(const char *text, size_t indent, size_t columns, FILE *out);
 
 #endif

@@ -11,7 +11,7 @@
 #include "frame.h"
 #include "xalloc.h"
 
-/* Of a body. A '"' or '\\' takes two bytes in JSON, and "":"", comes with each pair. */
+/* Bytes of a body. A '"' or '\\' takes two bytes in JSON, and each pair adds "":"",. */
 #define PART_MAX        (FRAME_BODY_MAX - 64)
 #define PAIR_JSON(k, v) (2 * ((k) + (v)) + 6)
 
@@ -19,7 +19,7 @@ struct kvs {
     size_t  nodes, missing;
     bool   *is_in;  /* by node, in this barrier */
     json_t *put;    /* the union so far */
-    json_t *answer; /* of the last barrier, not yet taken; or NULL */
+    json_t *answer; /* rest of the last barrier's answer, not yet taken; or NULL */
     size_t  bytes;  /* of keys and values, in all barriers */
 };
 
@@ -140,7 +140,7 @@ static int check_pair(const char *key, const json_t *value, struct error *err)
     return 0;
 }
 
-/* What "key=value key=value\n" of PMI-1 can carry. */
+/* Can "key=value key=value\n" of PMI-1 carry this text? */
 static bool is_word(const char *text, size_t size, size_t max)
 {
     size_t i;

@@ -47,7 +47,7 @@ int master_init(struct master *master, const struct plan *plan, const json_t *he
     return err_set(err, "%s: no network interface has an address", plan->node[0].host);
 }
 
-/* Insertion keeps the node's own order among equals. */
+/* Inserting keeps the node's own order among candidates of the same rank. */
 static void add_candidate(struct master *master, const char *addr, const char *iface,
                           bool is_loopback)
 {
@@ -61,7 +61,7 @@ static void add_candidate(struct master *master, const char *addr, const char *i
     master->candidate[at] = made;
 }
 
-/* Lower is better. IPv4 first because many a script builds "tcp://%s:%d". */
+/* Lower is better. IPv4 comes first because many scripts build "tcp://%s:%d". */
 static int rank_of(const struct master_candidate *candidate)
 {
     return (candidate->is_loopback ? 2 : 0) + (strchr(candidate->addr, ':') != NULL ? 1 : 0);
@@ -117,7 +117,7 @@ bool master_is_found(const struct master *master)
     return best(master) < master->candidates;
 }
 
-/* The first candidate that all have reached. */
+/* Returns the first candidate that all have reached, or the number of candidates. */
 static size_t best(const struct master *master)
 {
     size_t c = 0;
@@ -169,7 +169,8 @@ static bool reached_by_all(const struct master *master, size_t candidate)
     return true;
 }
 
-/* "te1's 10.0.0.1 (eth0) is reached by 2 of 3 nodes, not by te4; ..." */
+/* Sets err to "no address of te1 is reached by all other nodes: 10.0.0.1 (eth0): 2 of 3, not
+ * te4; ..." and returns -1. */
 static int nobody_wins(const struct master *master, const struct plan *plan, struct error *err)
 {
     char        text[900] = "";

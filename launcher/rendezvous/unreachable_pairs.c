@@ -93,7 +93,7 @@ static struct unreachable_pair *find(const struct unreachable_pairs *pairs, size
     return NULL;
 }
 
-/* One line for a pair, with what the first node met. */
+/* Adds one line for a pair, with the reason that pair->from gave. */
 static void tell(const struct unreachable_pairs *pairs, const struct unreachable_pair *pair,
                  bool both, struct strlist *lines)
 {

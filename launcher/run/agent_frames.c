@@ -28,12 +28,12 @@
 #include "run/run_status.h"
 #include "run/start_check.h"
 
-/* How long the agent may take to exit after DONE: usually milliseconds, but on a bad line its
- * last frames come late. --dead-after, but at least this. */
+/* How long the agent may take to exit after DONE is --dead-after, but at least this. It
+ * usually takes milliseconds, but over a bad line its last frames come late. */
 #define LEAVE_LEAST_S 5.0
-/* The same if a file system holds the agent: long enough for our last ACK. */
+/* The same if a file system hangs: long enough for our last ACK. */
 #define LEAVE_HUNG_S  1.0
-/* How many are named; a node may send any number. */
+/* How many are reported; a node may send any number. */
 #define STUCK_MAX     16 /* processes that survive SIGKILL */
 #define UNSURE_MAX    16 /* files whose last bytes may be missing */
 
@@ -152,7 +152,7 @@ static bool is_about_rank(enum frame_type type)
            type == FRAME_ABORT || type == FRAME_SHARD;
 }
 
-/* Nothing of a rank: there is none. */
+/* No frame about a rank: there is none. */
 static bool may_stay_and_say(const struct node *node, enum frame_type type)
 {
     return type == FRAME_PROBED || type == FRAME_ERROR || type == FRAME_NOTICE ||
@@ -184,7 +184,7 @@ static void take_started(struct run *run, struct node *node, const struct frame 
     run_status_rank_started(run, frame->rank);
     if (run->watcher != NULL && !run->is_start_told && outcome_all_started(&run->outcome)) {
         run->is_start_told = true;
-        run_status_ask(run); /* once --detach returns, muster status must know of it */
+        run_status_ask(run); /* once --detach returns, muster status must show it */
         run->watcher->started(run->watcher->arg);
     }
 }
@@ -222,8 +222,9 @@ static void take_exit(struct run *run, struct node *node, const struct frame *fr
         end_with(run, failed);
 }
 
-/* One that fails ends all. But where the generation before ended so, too, all may fail of
- * themselves: then there is no point in another one, and only their own ends can tell. */
+/* A rank that fails ends the generation. But if the last generation failed in the same way,
+ * all ranks may fail on their own. Then another generation is pointless, and only the exits of
+ * the other ranks can show it: wait for them. */
 static void end_with(struct run *run, bool failed)
 {
     bool   awaits = deadline_awaits_others(run->deadline);
@@ -242,7 +243,8 @@ static void end_with(struct run *run, bool failed)
         deadline_await_others(run, others_s);
 }
 
-/* Not ended from outside: then what it read may be to blame. */
+/* Did the rank fail without a signal from outside? Then the shard that it read may be the
+ * cause. */
 static bool is_own_failure(const struct rank_end *end)
 {
     return !end->after_stop &&
@@ -266,7 +268,7 @@ static void take_kvs(struct run *run, struct node *node, const struct frame *fra
         answer_barrier(run);
 }
 
-/* The last node has reached the barrier: every node gets everything. */
+/* The last node has reached the barrier: sends all keys to every node. */
 static void answer_barrier(struct run *run)
 {
     json_t *part;
@@ -291,8 +293,8 @@ static void take_abort(struct run *run, struct node *node, const struct frame *f
     phase_stop(run);
 }
 
-/* The agent has given up on its own, and says why; when it is gone nothing is left there. Its
- * code becomes ours, so it must not look like success. */
+/* The agent has given up and reports why; once it is gone, nothing is left on its node. Its
+ * exit code becomes ours, so it must not be 0. */
 static void take_error(struct run *run, struct node *node, const struct frame *frame,
                        const json_t *body)
 {
@@ -311,19 +313,19 @@ static void take_error(struct run *run, struct node *node, const struct frame *f
     }
     snprintf(why.text, sizeof why.text, "%s", body_text(body, "text"));
     snprintf(why.hint, sizeof why.hint, "%s", body_text(body, "hint"));
-    if (run_had_ended(run, node)) { /* the run does not end because of that */
+    if (run_had_ended(run, node)) { /* that does not end the run */
         node_fail(node, why.stage, why.exit_code, why.hint, "%s", why.text);
         return;
     }
-    /* If that ends the run, the limit is that of all nodes. */
+    /* If that ends the run, the deadline of all nodes applies. */
     node_give_up(node, &why, ends_run ? 0 : run->options->grace_s + LAUNCH_STOP_S);
     outcome_node_failed(&run->outcome, node->index, &why, clock_now_ns());
     if (ends_run)
         phase_stop(run);
 }
 
-/* It comes once, when all ranks have ended or when we have sent STOP. At any other time the run
- * would wait for that node for ever. */
+/* DONE comes once, when all ranks have exited or after our STOP. If it were accepted at any
+ * other time, the run would wait for that node forever. */
 static void take_done(struct run *run, struct node *node, const struct frame *frame,
                       const json_t *body)
 {
@@ -364,7 +366,7 @@ static void take_done(struct run *run, struct node *node, const struct frame *fr
     else if (node->failure == NULL && left == 0)
         node_stay(node);
     else
-        node_leave(node, leave_s); /* another one takes its place */
+        node_leave(node, leave_s); /* another node takes its place */
 }
 
 static void take_losses(struct run *run, const struct node *node, const json_t *body)
@@ -403,7 +405,7 @@ static void tell_stuck(const struct node *node, const json_t *list)
                       body_text(stuck, "wchan"));
 }
 
-/* True if there are any. */
+/* True: there are some. */
 static bool tell_unsure(const struct node *node, const json_t *list)
 {
     const json_t *path;
@@ -416,7 +418,7 @@ static bool tell_unsure(const struct node *node, const json_t *list)
     return json_array_size(list) > 0;
 }
 
-/* It is the same on all nodes; the first one will do. */
+/* All nodes report the same library, so the first report is enough. */
 static void take_open_mpi(struct run *run, const struct node *node, const char *library)
 {
     if (library[0] != '\0' && node->index == 0 && node->failure == NULL)
@@ -426,7 +428,7 @@ static void take_open_mpi(struct run *run, const struct node *node, const char *
                       "mpirun; if that is as it should be, give --allow-open-mpi", library);
 }
 
-/* False: it is none, or not wanted. */
+/* False: the frame is not about a notice, or not expected. */
 static bool take_notice(struct run *run, struct node *node, const struct frame *frame,
                         const json_t *body)
 {

@@ -1,7 +1,7 @@
-/* agent_frames.h - what the nodes send, and what it means for the run
+/* agent_frames.h - the frames that agents send, and what they mean for the run
  *
- * Every frame that node_frames.c does not deal with itself comes here, and is checked against
- * what the node may say now. What concerns one part of the run is passed to that part's file.
+ * Every frame that node_frames.c does not handle comes here. It is checked: may the node send
+ * it now? A frame that concerns one part of the run is passed to that part's file.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_FRAMES_H
@@ -13,7 +13,7 @@
 
 struct node;
 
-/* node_ops.frame: body is NULL for raw frames. */
+/* The callback node_ops.frame. body: NULL for raw frames. */
 void agent_frames_take(struct node *node, const struct frame *frame, const json_t *body, void *run);
 
 #endif

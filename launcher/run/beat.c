@@ -21,9 +21,9 @@
 
 struct beat {
     struct event *event;
-    struct event *due;           /* a node is lost between two beats */
-    int64_t       last_ns;       /* by clock_boot_ns() */
-    bool          pause_is_told; /* since then */
+    struct event *due;           /* when a node will be lost before the next beat */
+    int64_t       last_ns;       /* the last beat, by clock_boot_ns() */
+    bool          pause_is_told; /* a pause since then was reported */
 };
 
 static void   beat_cb(evutil_socket_t fd, short what, void *arg);
@@ -56,8 +56,8 @@ void beat_free(struct beat *beat)
     free(beat);
 }
 
-/* A beat that comes late says that we ourselves did not run. What the nodes sent meanwhile is
- * still unread, so nobody is judged. */
+/* A late beat means that muster itself did not run. What the nodes sent during that time is
+ * still unread, so no node counts as silent. */
 static void beat_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct run *run = arg;
@@ -76,7 +76,7 @@ static void beat_cb(evutil_socket_t fd, short what, void *arg)
     run_status_beat(run);
 }
 
-/* If we did not run, this is for beat_cb to see. */
+/* If muster did not run, beat_cb() handles that. */
 static void due_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct run *run = arg;
@@ -139,7 +139,7 @@ void beat_tell_pause(struct run *run)
              " its nodes end the run after %g s", late_s(run), agents_s);
 }
 
-/* How late the next beat is. */
+/* Returns how late the next beat is. */
 static double late_s(const struct run *run)
 {
     return (double)(clock_boot_ns() - run->beat->last_ns) / NS_PER_S - run->options->heartbeat_s;

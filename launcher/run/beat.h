@@ -1,4 +1,4 @@
-/* beat.h - heartbeats: whether the nodes are heard, and whether muster itself ran
+/* beat.h - heartbeats: are the nodes heard, and did muster itself run?
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_BEAT_H
@@ -7,13 +7,13 @@
 struct run;
 struct beat;
 
-/* Every --heartbeat seconds: ping the nodes, look who is silent, whether the run hangs, and
- * what muster status may show. */
+/* Every --heartbeat seconds, pings the nodes, checks which nodes are silent and whether the run
+ * hangs, and updates what muster status shows. */
 struct beat *beat_new(struct run *run);
 void         beat_free(struct beat *beat); /* NULL is fine */
 
-/* If muster itself did not run for --dead-after (stopped, or the machine was suspended), warn
- * about it, once each time. */
+/* Warns if muster itself did not run for --dead-after (it was stopped, or the machine was
+ * suspended), once per pause. */
 void beat_tell_pause(struct run *run);
 
 #endif

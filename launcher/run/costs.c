@@ -38,13 +38,13 @@ void costs_look(struct run *run)
         return;
     cost_advance(&run->cost, now_s());
     for (i = 0; i < run->cost.count; i++)
-        run->cost.node[i].is_here = false; /* those that have gone are in neither list */
+        run->cost.node[i].is_here = false; /* nodes that have gone are in neither list */
     for (i = 0; i < pool_nodes(run); i++)
         if (pool_node(run, i) != NULL)
             look_at(run, pool_node(run, i), i < run->plan->nodes, run->cost.now_s);
 }
 
-/* A node is paid for from its first answer until it is over; as a spare it waits. */
+/* A node costs money from its first answer until it is over; a spare is waiting. */
 static void look_at(struct run *run, const struct node *node, bool is_member, double at_s)
 {
     size_t            index = index_of(run, node);
@@ -59,7 +59,7 @@ static void look_at(struct run *run, const struct node *node, bool is_member, do
     cost_here(&run->cost, index, is_here, is_member, at_s);
 }
 
-/* Mostly in the order of the plan, so that it need not be looked for. */
+/* The nodes are mostly in the order of the plan, so that a search is rarely needed. */
 static size_t index_of(struct run *run, const struct node *node)
 {
     const struct cost *cost = &run->cost;
@@ -70,11 +70,11 @@ static size_t index_of(struct run *run, const struct node *node)
     return cost_node(&run->cost, node->plan->host);
 }
 
-/* What the hostfile says is kept by look_at(). */
+/* A class in the hostfile takes precedence: look_at() sets it. */
 void costs_class(struct run *run, const struct node *node, const char *class)
 {
     const char *known = cost_class(class);
-    size_t      index = index_of(run, node); /* may move them all */
+    size_t      index = index_of(run, node); /* may reallocate the array */
 
     log_info("%s: %s, by its cloud", node->plan->host, known != NULL ? known : "of no class");
     if (known != NULL && node->plan->class == NULL)

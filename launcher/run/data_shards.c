@@ -24,8 +24,8 @@
 struct data_shards {
     struct shards *shards;
     struct event  *tick;    /* NULL: no rank has asked yet, and there is nothing to keep */
-    int64_t        tick_ns; /* when it comes; 0: not at all */
-    json_t        *result;  /* at the end */
+    int64_t        tick_ns; /* when it fires; 0: it is not set */
+    json_t        *result;  /* set at the end */
     int            past_fd; /* the directory of the run that --shards-resume names; or -1 */
 };
 
@@ -52,7 +52,7 @@ int data_shards_open(struct run *run, struct error *err)
     data->past_fd = -1;
     run->data_shards = data;
     if (run->options->resumed != NULL)
-        word = NULL; /* its own file is newer */
+        word = NULL; /* the run's own file is newer */
     if (word != NULL && resume(data, word, err) < 0)
         return err_set(err, "--shards-resume %s: %s", word, err->text);
     return 0;
@@ -71,7 +71,7 @@ void data_shards_free(struct data_shards *data)
     free(data);
 }
 
-/* muster resume looks nowhere else. */
+/* muster resume looks only in the run's own directory. */
 void data_shards_begin(struct run *run)
 {
     if (run->data_shards == NULL || run->options->shards_resume == NULL)
@@ -80,7 +80,7 @@ void data_shards_begin(struct run *run)
     take_over(run);
 }
 
-/* Never beside a run that still gives them out. */
+/* Refuses a run that still gives out its shards. */
 static int resume(struct data_shards *data, const char *word, struct error *err)
 {
     struct history         list;
@@ -99,7 +99,7 @@ static int resume(struct data_shards *data, const char *word, struct error *err)
     return rc;
 }
 
-/* Of two runs that go on from one state, the second is told. */
+/* If two runs continue from one state, the second warns. */
 static void take_over(const struct run *run)
 {
     const int past_fd = run->data_shards->past_fd;
@@ -118,7 +118,7 @@ static void warn_of_next(int dir_fd, const char *run_id)
                  "--shards-resume=%s reads what it has left", next, next);
 }
 
-/* The ranks of this run use shards, or continue with some. */
+/* Called when the ranks of this run use shards, or the run resumes those of another. */
 static void begin(struct run *run)
 {
     struct data_shards *data = run->data_shards;
@@ -135,7 +135,7 @@ static void begin(struct run *run)
                  "would read them again");
 }
 
-/* The directory is one of a run whose launcher was killed, and which is started again. */
+/* The directory is that of a run whose launcher was killed: continues from its state. */
 static void go_on(struct run *run)
 {
     struct data_shards *data = run->data_shards;
@@ -177,15 +177,15 @@ void data_shards_again(struct run *run)
         shards_all_gone(shards_of(run));
 }
 
-/* NULL: there are none, or not any more. A node that a user did not wait for still speaks while the
- * report is written. */
+/* NULL: there are none, or no longer any. A node that the user did not wait for may still send
+ * frames while the report is written. */
 static struct shards *shards_of(const struct run *run)
 {
     return run->data_shards != NULL ? run->data_shards->shards : NULL;
 }
 
-/* A lease that is renewed ends later than the timer: then it looks again. So most requests leave
- * it as it is. */
+/* A renewed lease expires later than the timer, which then only sets itself again. So most
+ * requests leave the timer as it is. */
 static void set_tick(struct data_shards *data)
 {
     int64_t        due_ns = shards_due_ns(data->shards), left_ns;
@@ -230,7 +230,7 @@ void data_shards_end(struct run *run)
     data->shards = NULL;
 }
 
-/* Quiet only if each shard was read once. */
+/* Shown only with -v if each shard was read exactly once. */
 static void tell(const char *run_id, const char *name, const struct queue_counts *counts)
 {
     const bool is_clean = counts->done == counts->all && counts->repeated == 0 &&

@@ -17,14 +17,14 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-/* How long processes that were killed may write their core files, beyond the grace: an agent
- * waits for 600 s. */
+/* How long killed processes may write their core files, beyond the grace: an agent waits for
+ * 600 s. */
 #define STOP_CORE_S 620.0
 
 struct deadline {
     struct event *timeout, *stop, *others;
     size_t        nodes;
-    bool         *is_dumping; /* by node: the user was told */
+    bool         *is_dumping; /* by node: the user knows of its core files */
     bool          has_passed; /* --timeout */
 };
 
@@ -106,7 +106,7 @@ void deadline_stop(struct run *run, double grace_s)
     xevent_add(run->deadline->stop, &limit);
 }
 
-/* A node that has not confirmed the end by now is lost: something may be left there. */
+/* A node that has not confirmed the end by now is lost: processes may be left there. */
 static void stop_cb(evutil_socket_t fd, short what, void *arg)
 {
     const struct timeval more = clock_interval(LAUNCH_STOP_S);
@@ -120,7 +120,7 @@ static void stop_cb(evutil_socket_t fd, short what, void *arg)
         if (run->node[i]->state == NODE_DONE)
             node_release(run->node[i]);
         else if (run->node[i]->state == NODE_STAYING)
-            continue; /* all is over there */
+            continue; /* this generation is over there */
         else if (!node_is_over(run->node[i]) && rank_output_is_awaited(run, run->node[i]))
             is_awaited = true;
         else if (!node_is_over(run->node[i]))
@@ -152,7 +152,7 @@ static void others_cb(evutil_socket_t fd, short what, void *arg)
         phase_stop(run);
 }
 
-/* A node that says so again and again is given up in the end. */
+/* A node that repeats DUMPING is given up STOP_CORE_S after the grace. */
 void deadline_take_dumping(struct run *run, struct node *node, const json_t *body)
 {
     bool  *is_told = &run->deadline->is_dumping[node->index];
@@ -166,7 +166,7 @@ void deadline_take_dumping(struct run *run, struct node *node, const json_t *bod
         extend_stop(run);
 }
 
-/* Unless it comes later anyway. */
+/* Moves the stop timer to LAUNCH_STOP_S from now, unless it fires later anyway. */
 static void extend_stop(struct run *run)
 {
     const struct timeval more = clock_interval(LAUNCH_STOP_S);

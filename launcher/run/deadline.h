@@ -1,4 +1,4 @@
-/* deadline.h - when a run must end, and when its end must be over
+/* deadline.h - when a run must end, and how long its end may take
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_DEADLINE_H
@@ -14,25 +14,26 @@ struct deadline;
 
 struct deadline *deadline_new(struct run *run);
 void             deadline_free(struct deadline *deadline); /* NULL is fine */
-/* Another generation begins. */
+/* Clears all but --timeout: another generation begins. */
 void deadline_reset(struct deadline *deadline);
-/* There are so many nodes now. */
+/* Makes room for this many nodes. */
 void             deadline_make_room(struct deadline *deadline, size_t nodes);
-/* --timeout: it has passed. */
+/* Has --timeout passed? */
 bool deadline_has_passed(const struct deadline *deadline);
 
-/* --timeout, if there is one, counts from now, unless it does already. */
+/* Starts --timeout, if there is one, unless it already runs. */
 void deadline_start(struct run *run);
 
-/* The nodes were told to stop, by KILL after grace_s. An agent must confirm the end in
- * time, or it is lost. */
+/* Called when STOP was sent to the nodes, with KILL after grace_s. An agent must confirm in
+ * time that everything has stopped, or it is lost. */
 void deadline_stop(struct run *run, double grace_s);
 
-/* A rank has failed: stop the others in so many seconds, if nothing else does. Is that so now? */
+/* A rank has failed: stops the others in this many seconds, unless something else stops them
+ * first. Is that timer running? */
 void deadline_await_others(struct run *run, double seconds);
 bool deadline_awaits_others(const struct deadline *deadline);
 
-/* DUMPING has come: DONE will be late, since killed processes write their core files. */
+/* Handles DUMPING: DONE will be late, since killed processes write their core files. */
 void deadline_take_dumping(struct run *run, struct node *node, const json_t *body);
 
 #endif

@@ -32,15 +32,15 @@
 struct generation {
     struct policy_rules rules;
     struct policy       policy;
-    struct event       *over; /* from a fresh turn of the loop */
-    struct event       *tick; /* when the policy wants to look again */
-    bool                is_parked; /* it was told that the run waits for a node */
-    bool                is_change; /* this generation ends because the world is to change */
-    double              within_s;  /* of muster scale, until its size is reached; negative: none */
-    char               *told;      /* how the last one ended, not yet told; or NULL */
+    struct event       *over; /* fires in the next turn of the loop */
+    struct event       *tick; /* when the policy must decide again */
+    bool                is_parked; /* the user knows that the run waits for a node */
+    bool                is_change; /* this generation ends because the world must change */
+    double              within_s;  /* of muster scale, until its size is reached; < 0: none */
+    char               *told;      /* how the last one ended, not yet reported; or NULL */
     char               *lost;      /* the nodes that the last one lost: "te3", or NULL */
-    struct policy_event last; /* how the last generation ended, and ... */
-    enum policy_why     why;  /* ... why none follows; WHY_NONE: not decided */
+    struct policy_event last; /* how the last generation ended */
+    enum policy_why     why;  /* why no other one follows; WHY_NONE: not decided */
 };
 
 static void over_cb(evutil_socket_t fd, short what, void *arg);
@@ -77,7 +77,7 @@ struct generation *generation_new(struct run *run)
                                          .max_wait_s = options_max_wait_s(options),
                                          .grow_s = options->members.grow_s };
     if (restart_on_parse(options->restart_on, &made->rules.on, &err) < 0)
-        log_warn("--restart-on: %s", err.text); /* options.c has refused it */
+        log_warn("--restart-on: %s", err.text); /* not reached: options.c has checked it */
     world_open(run, &made->rules.members);
     if (run->plan->source == NULL || run_is_exec(run))
         made->rules.members.goes_on = false;
@@ -205,7 +205,7 @@ static void tick_cb(evutil_socket_t fd, short what, void *arg)
 
     (void)fd, (void)what;
     if (generation->policy.phase == POLICY_OVER || run->phase.now == PHASE_STOPPING)
-        return; /* over_cb looks when that is over */
+        return; /* over_cb() decides when that is over */
     while ((which = members_dial(pool_members(run), &generation->rules.members, event.now_s)) !=
            MEMBERS_NONE)
         pool_connect(run, which);
@@ -251,7 +251,7 @@ static void carry_out(struct run *run, const struct policy_action *action)
     }
 }
 
-/* The ranks may save first. */
+/* Lets the ranks save first. */
 static void ask_to_end(struct run *run)
 {
     const struct generation *generation = run->generation;
@@ -297,7 +297,7 @@ int generation_scale(struct run *run, size_t nodes, double within_s, struct erro
     generation->rules.members.target = nodes;
     generation->within_s = within_s;
     tell_policy(run, POLICY_EVENT_SCALE);
-    run_status_beat(run); /* muster resume is to know it, too */
+    run_status_beat(run); /* muster resume must know it, too */
     generation_changed(run);
     return 0;
 }
@@ -310,7 +310,7 @@ static void tell_policy(struct run *run, enum policy_event_kind kind)
     policy_next(&generation->policy, &generation->rules, pool_members(run), &event);
 }
 
-/* Nobody else may have ended it before, nor may the run be over while its agents leave. */
+/* Does nothing once the run is over and only its agents leave. An earlier cause stays. */
 void generation_end_for_change(struct run *run, const char *text)
 {
     if (run->generation->policy.phase == POLICY_OVER)
@@ -320,8 +320,8 @@ void generation_end_for_change(struct run *run, const char *text)
     phase_stop(run);
 }
 
-/* Those that ended it, and that are not there for the next one. If this one lived for long, what
- * they did before it does not count. */
+/* Notes the nodes that ended the generation, and those that are missing for the next one. If
+ * it lived long, earlier failures do not count. */
 static void note_lost(struct run *run, const struct policy_event *event)
 {
     struct members *members = pool_members(run);
@@ -380,7 +380,8 @@ double generation_others_s(const struct run *run)
     return policy_others_s(&run->generation->policy, &run->generation->rules, &event);
 }
 
-/* An agent that nobody could look at ends its ranks when its lease is over, at the latest. */
+/* Returns the seconds until the last rank on a lost node is dead: an agent that could not be
+ * checked ends its ranks when its lease expires, at the latest. */
 static double dead_in_s(const struct run *run)
 {
     double left_s, most_s = 0;
@@ -391,7 +392,7 @@ static double dead_in_s(const struct run *run)
 
         if (run->outcome.node[i] == NULL || run->node[i]->state == NODE_ENDED ||
             (cleaned->text != NULL && cleaned->left == 0))
-            continue; /* ENDED: its agent has seen that nothing is left, and said so */
+            continue; /* ENDED: its agent has reported that nothing is left */
         left_s = run->options->dead_after_s -
                  seconds(run->node[i]->liveness.heard_ns, clock_now_ns());
         if (left_s > most_s)
@@ -423,14 +424,14 @@ static enum policy_end end_of(const struct run *run)
     return POLICY_END_WELL;
 }
 
-/* Once told that a node is to go, ranks may end: the generation was to end because of that. */
+/* Ranks may exit after a notice: the generation was ending anyway. */
 static enum policy_end end_by_rank(const struct run *run)
 {
     return run->generation->rules.members.goes_on && notice_was_told(run->notice)
                ? POLICY_END_CHANGE : POLICY_END_RANK;
 }
 
-/* Whatever failed first: the run is not to go on. */
+/* Must the run end, whatever failed first? */
 static bool is_wanted(const struct run *run)
 {
     return interrupt_has_come(run) || deadline_has_passed(run->deadline) ||
@@ -456,7 +457,7 @@ static void describe_rank(const struct run *run, struct policy_event *event)
 
 /* --- the end ---------------------------------------------------------------- */
 
-/* If agents could not stay, nothing was decided before. */
+/* If agents could not stay, the policy has not decided yet. */
 void generation_end(struct run *run)
 {
     struct generation *generation = run->generation;
@@ -475,9 +476,9 @@ void generation_end(struct run *run)
     generation_tell_suspects(run);
 }
 
-/* --- the next one ----------------------------------------------------------- */
+/* --- the next generation ---------------------------------------------------- */
 
-/* A world that does not change is told now, another one when it is known. */
+/* Reports the next world now if it stays the same; else start() does, once it is known. */
 static void begin_again(struct run *run, const struct policy_action *action)
 {
     char why[GENERATION_WORDS_SIZE];
@@ -508,7 +509,7 @@ static void tell_park(struct run *run, const char *why)
     generation_tell_park(run, why, &run->generation->rules);
 }
 
-/* The next one has the same nodes, and all of them wait for it. */
+/* Does the next generation have the same nodes, and do all of them wait for it? */
 static bool is_same_world(const struct run *run)
 {
     return !generation_goes_on(run) ||
@@ -552,7 +553,7 @@ static void start(struct run *run)
         phase_stop(run); /* node 0 cannot be reached: the next generation does without it */
 }
 
-/* --max-wait. */
+/* --max-wait has passed. */
 static void wait_is_over(struct run *run)
 {
     struct generation *generation = run->generation;
@@ -566,7 +567,7 @@ static void wait_is_over(struct run *run)
     phase_leave(run);
 }
 
-/* What the last generation has left in our own memory. */
+/* Clears the state of the last generation. */
 static void forget(struct run *run)
 {
     plan_next_generation(run->plan);

@@ -25,7 +25,7 @@
 static void  node_words(const struct run *run, const char *lost, size_t node, char *text);
 static void  number_words(const struct run *run, char text[NUMBERS_SIZE]);
 
-/* --- how one ended ---------------------------------------------------------- */
+/* --- how a generation ended ------------------------------------------------- */
 
 void generation_why_words(const struct run *run, const char *lost,
                           char text[GENERATION_WORDS_SIZE])
@@ -137,9 +137,9 @@ void generation_tell_suspects(const struct run *run)
     }
 }
 
-/* --- the next one ----------------------------------------------------------- */
+/* --- the next generation ---------------------------------------------------- */
 
-/* "; te5 takes its place", or of two "; te5 takes the place of te3; ...". */
+/* "; te5 takes its place", or for two nodes "; te5 takes the place of te3; ...". */
 char *generation_changes(const struct run *run, const char *lost, const size_t *world,
                          size_t places)
 {
@@ -224,7 +224,7 @@ char *generation_too_many(const struct run *run, const struct member_rules *rule
     return text;
 }
 
-/* In the report there is only what the last generation did. */
+/* Printed now, since the report covers only the last generation of the run. */
 void generation_tell_hang(const struct run *run)
 {
     char  *text = NULL;

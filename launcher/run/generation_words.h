@@ -1,4 +1,4 @@
-/* generation_words.h - what the user is told between two generations
+/* generation_words.h - messages to the user between two generations
  *
  *     generation 2: node te3 lost (silent 15 s); te5 takes its place; 16 ranks on 4 nodes
  * SPDX-License-Identifier: Apache-2.0
@@ -10,40 +10,43 @@
 
 #include "elastic/policy.h"
 
-#define GENERATION_WORDS_SIZE 1200 /* longer ones are cut */
+#define GENERATION_WORDS_SIZE 1200 /* longer texts are truncated */
 
 struct run;
 
-/* How this one ended: "rank 3 on te2: killed by SIGKILL". lost: the nodes that are gone, folded
- * ("te[3-4]"), or NULL. */
+/* Writes how this generation ended: "rank 3 on te2: killed by SIGKILL". lost: the nodes that
+ * are gone, folded ("te[3-4]"), or NULL. */
 void generation_why_words(const struct run *run, const char *lost,
                           char text[GENERATION_WORDS_SIZE]);
 
-/* Why there is no other one. missing: a node that is not there, or NULL. */
+/* Report that MASTER_PORT was taken, and why no other generation follows. missing: a node that
+ * is gone, or NULL. */
 void generation_tell_port(const struct run *run, const struct policy_event *event);
 void generation_tell_end(const struct run *run, const struct policy_event *event,
                          enum policy_why why, const char *missing);
-/* Nodes that took many generations down. */
+/* Warns about nodes that ended many generations. */
 void generation_tell_suspects(const struct run *run);
 
-/* The next one, which the plan describes already: the same world (restart: its number, 0 if it
- * does not count), or another one; or it waits for nodes. */
+/* Report the next generation, which the plan already describes: it has the same world (restart:
+ * its number; 0: it does not count), or another world, or waits for nodes. */
 void generation_tell_same(const struct run *run, const char *why, double delay_s, int restart);
 void generation_tell_world(const struct run *run, const char *why, const char *changes,
                            int restarts);
 void generation_tell_park(const struct run *run, const char *why,
                           const struct policy_rules *rules);
 
-/* Before the plan changes: "; te5 takes its place". Caller frees. */
+/* Returns which nodes take which places: "; te5 takes its place". Call it before the plan
+ * changes. Caller frees. */
 char *generation_changes(const struct run *run, const char *lost, const size_t *world,
                          size_t places);
-/* Those that will have no place: "node[3-4]", or "muster" if all will. Caller frees. */
+/* Returns the nodes that will have no place: "node[3-4]", or "muster" if all will have one.
+ * Caller frees. */
 char *generation_too_many(const struct run *run, const struct member_rules *rules);
 
-/* What the last generation hung in. */
+/* Prints where the last generation hung. */
 void generation_tell_hang(const struct run *run);
 
-/* The name of a node that was lost, or that does not stay; NULL: all stay. */
+/* Returns the name of a node that was lost or does not stay; NULL: all stay. */
 const char *generation_missing(const struct run *run);
 
 #endif

@@ -27,17 +27,17 @@
 struct hang {
     struct run *run;
     struct node_hang {
-        double idle_s; /* by the last IDLE: how long its ranks have done nothing */
-        bool   owes;   /* it was asked where its ranks are */
+        double idle_s; /* from the last IDLE: how long its ranks have done nothing */
+        bool   owes;   /* it has not yet answered where its ranks are */
     } * node;
     int64_t held_up_ns; /* when a node was last seen without credit */
 
-    /* Once a hang was seen. */
+    /* Set once a hang was seen. */
     bool          is_seen;
     bool          is_over; /* the run was stopped */
     struct event *late;
-    size_t        awaited; /* nodes that have not told all */
-    struct peers *peers;   /* NULL: nobody was asked */
+    size_t        awaited; /* nodes that owe stacks */
+    struct peers *peers;   /* NULL: no node was asked */
     struct buffer text;    /* safe to print, whole lines */
 };
 
@@ -95,8 +95,8 @@ void hang_look(struct run *run)
         begin(hang);
 }
 
-/* Ranks do nothing while their output waits for a reader who has stalled, and the credit is used
- * up: that is not a hang. */
+/* Ranks do nothing while their output waits for a reader that has stalled, and the credit is
+ * used up: that is not a hang. */
 static void note_held_up(struct hang *hang)
 {
     const struct run *run = hang->run;
@@ -107,7 +107,7 @@ static void note_held_up(struct hang *hang)
             hang->held_up_ns = clock_now_ns();
 }
 
-/* A node whose ranks have all ended does not count. */
+/* A node whose ranks have all exited does not count. */
 static bool is_idle(const struct hang *hang)
 {
     const struct run *run = hang->run;

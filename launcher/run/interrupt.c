@@ -26,11 +26,12 @@ struct interrupt {
     struct event *signals[SIGNALS_MAX];
     size_t        signal_count;
     int           count; /* of INT, TERM and HUP */
-    int           last;  /* of these, which came last */
-    bool          hup_reads; /* HUP reads the hosts again, and is none of these */
+    int           last;  /* the last of these */
+    bool          hup_reads; /* HUP makes muster read the hosts again, and is not counted */
 };
 
-/* The same count for end_cb(), which gets no argument, and the exit status if it is decided. */
+/* The same count, and the exit status if it is decided, for end_cb(), which gets no
+ * argument. */
 static volatile sig_atomic_t end_count, end_status;
 
 static void signal_cb(evutil_socket_t signal, short what, void *arg);
@@ -43,8 +44,8 @@ struct interrupt *interrupt_new(struct run *run)
 {
     static const int watched[] = { SIGINT,  SIGTERM, SIGHUP,  SIGTSTP,
                                    SIGQUIT, SIGUSR1, SIGUSR2, SIGURG };
-    /* What cannot be written is an error and must not kill us; and a terminal that does not let
-     * the background write (stty tostop) must not stop us. */
+    /* A failed write is an error and must not kill us. A terminal that does not let background
+     * processes write (stty tostop) must not stop us. */
     static const int  unwanted[] = { SIGPIPE, SIGXFSZ, SIGTTOU, SIGTTIN };
     struct interrupt *interrupt = xcalloc(1, sizeof *interrupt);
     size_t            i;
@@ -64,7 +65,7 @@ struct interrupt *interrupt_new(struct run *run)
     return interrupt;
 }
 
-/* Nothing is lost by a Ctrl-Z any more, but another generation may follow. */
+/* From now on Ctrl-Z may stop muster, since no node can be lost. */
 void interrupt_nodes_over(struct run *run)
 {
     reader_begin(&run->reader, run->base, run->interrupt->count);
@@ -90,7 +91,7 @@ static void end_cb(int signal)
         _exit(end_status != 0 ? end_status : 128 + signal);
 }
 
-/* event_free() brings back the default action for a moment. */
+/* event_free() restores the default action for a moment, so all signals are blocked. */
 void interrupt_free(struct interrupt *interrupt)
 {
     sigset_t all, before;

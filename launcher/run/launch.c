@@ -4,48 +4,51 @@
  * state and deadline. The run goes through phases:
  *
  *   CONNECTING   up to --fanout handshakes at a time, until every node has answered or failed.
- *                Meanwhile node 0 holds MASTER_PORT and listens, and the others try each of its
- *                addresses (rendezvous.c)
- *   PREPARING    each agent gets its part of the plan, checks everything, says READY; the last
- *                answers to rendezvous.c come too
- *   RUNNING      GO to all, with MASTER_ADDR; output, PMI barriers and ends of ranks come in
- *   STOPPING     STOP to all; each agent says DONE when nothing is left there
+ *                During this time node 0 holds MASTER_PORT and listens, and the others try
+ *                each of its addresses (rendezvous.c)
+ *   PREPARING    each agent gets its part of the plan, checks everything and sends READY; the
+ *                last answers to rendezvous.c arrive, too
+ *   RUNNING      muster sends GO to all, with MASTER_ADDR, and receives output, PMI barriers
+ *                and exits of ranks
+ *   STOPPING     muster sends STOP to all; each agent sends DONE when nothing is left there
  *
- * A phase waits for the answer of every node, so that one table can show all that is wrong. If
- * any node failed, the next phase is STOPPING. No rank starts anywhere before every node is
- * READY and an address of node 0 is known that all can reach.
+ * A phase waits for the answer of every node, so that one table can show everything that is
+ * wrong. If any node failed, the next phase is STOPPING. No rank starts anywhere before every
+ * node is READY and muster knows an address of node 0 that all nodes can reach.
  *
  * `muster exec` has no common phases: each node is prepared and started as soon as it has
- * answered, and the failure of one node does not touch the others. The same is true of muster
- * clean and muster bcast, which start nothing (node_job.h).
+ * answered, and the failure of one node does not affect the others. The same is true of muster
+ * clean and muster bcast, which start no ranks (node_job.h).
  *
- * What ends a run: a rank that fails, a node that is lost, PMI abort, --timeout, a hang (once
- * hang.c has asked where the ranks are), a signal, or output that cannot be written. All of them
- * call phase_stop(), and only the first call counts. A second Ctrl-C makes the grace 0, a third
- * leaves at once: the agents see their connection end and clean up on their own.
+ * A run ends when a rank fails or aborts it (PMI), a node is lost, --timeout passes, the ranks
+ * hang (once hang.c has asked where they are), a signal comes, or output cannot be written. All
+ * of these call phase_stop(), and only the first call counts. A second Ctrl-C makes the grace
+ * 0. At a third one muster exits at once: the agents see their connection end and clean up on
+ * their own.
  *
  * If a connection breaks while a node runs, only node.c and reconnect.c know: the node stays
- * RUNNING, and what is sent to it waits and comes later.
+ * RUNNING, and its frames are queued until the connection is back.
  *
- * A node whose agent is gone or does not answer, though its machine does, is over only when
- * another agent has looked for what it had left (orphan_cleanup.h).
+ * A node whose machine answers, but whose agent is gone or does not answer, is over only when
+ * another agent has looked for what the first one left (orphan_cleanup.h).
  *
- * An agent that has said DONE may stay. When no rank runs any more, generation.c decides what
- * follows: STOP to those that stay, and they leave; or, over the same connections,
+ * An agent that has sent DONE may stay. When no rank runs any more, generation.c decides what
+ * follows: either muster sends STOP to the agents that stay, and they leave; or, over the same
+ * connections,
  *
- *   RESTARTING   a pause, or until there are nodes enough; node 0 is asked to hold another
- *                MASTER_PORT; then PREPARING
+ *   RESTARTING   a pause, or a wait for enough nodes; node 0 must hold another MASTER_PORT;
+ *                then PREPARING
  *
- * The nodes of the next generation may be others (world.h). Spares wait in the pool (pool.h).
+ * The next generation may have other nodes (world.h). Spares wait in the pool (pool.h).
  *
- * What ends the loop: every node is over (ENDED or FAILED), and no generation may follow. STOPPING
- * has a deadline of its own, after which a silent node is lost. It is put off while the last output
- * of that node comes or waits for its reader.
+ * The loop ends when every node is over (ENDED or FAILED) and no generation may follow.
+ * STOPPING has its own deadline, after which a silent node is lost. The deadline is put off
+ * while the last output of that node comes or waits for its reader.
  *
- * Then muster blocks on whoever reads its output, like any filter (reader.h): first for what the
- * ranks have written, then for the report, then for the document of --json. The loop runs for
- * the signals, which mean the reader now. From when all is written, the second signal ends the
- * process on the spot.
+ * Then muster blocks on the reader of its output, like any filter (reader.h): first for the
+ * output of the ranks, then for the report, then for the document of --json. The loop runs for
+ * signals, which are for the reader now. Once everything is written, the second signal ends
+ * the process at once.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -89,18 +92,18 @@
 #include "xalloc.h"
 
 #define DRAINING_S        2.0  /* for login shells, after their input has been closed */
-#define CHILDREN_S       1.0  /* for our own children to go at the end */
-#define DESCRIPTORS_EACH 4    /* of a node: socket, and for a local agent its stderr */
+#define CHILDREN_S       1.0  /* for our own children to exit at the end */
+#define DESCRIPTORS_EACH 4    /* per node: socket, and for a local agent its stderr */
 #define DESCRIPTORS_OWN  64
 
-/* What can be asked of a run. */
+/* The requests that a run takes. */
 static const struct control_verb verbs[] = {
     { "drain", "drain SECONDS HOST...", 2, notice_drain },
     { "scale", "scale NODES SECONDS", 2, leaving_scale },
     { .name = NULL },
 };
 
-/* What muster itself has to print. */
+/* Text that muster itself prints. */
 struct text {
     FILE  *file;
     char  *bytes; /* after text_close() */
@@ -169,8 +172,8 @@ out:
     return status;
 }
 
-/* One descriptor for each node, and more for local agents: raise the soft limit, and say what is
- * missing before anything is started. */
+/* Raises the soft limit of descriptors: each node needs one, a local agent more. If the hard
+ * limit is too low, reports that before anything starts. */
 static int raise_descriptors(size_t nodes, struct error *err)
 {
     struct rlimit limit;
@@ -188,8 +191,9 @@ static int raise_descriptors(size_t nodes, struct error *err)
     return 0;
 }
 
-/* For the history. If there can be no directory the run does without, unless its output has no
- * other place to go to, or it is resumed: only the lock there says that nobody else does that. */
+/* Makes the directory for the history. If that fails, the run does without, unless its output
+ * has no other place, or the run is resumed: only the lock there keeps another muster from
+ * resuming it, too. */
 static int open_dir(struct run *run, struct error *err)
 {
     struct error why;
@@ -209,7 +213,7 @@ static int open_dir(struct run *run, struct error *err)
     return run->watcher != NULL ? run->watcher->has_dir(&run->dir, run->watcher->arg, err) : 0;
 }
 
-/* What only fails if this machine is out of something. */
+/* Fails only if this machine is out of some resource. */
 static int open_loop(struct run *run, struct error *err)
 {
     run->base = event_base_new();
@@ -253,7 +257,8 @@ static void watch_hosts(struct run *run)
                                          offer_hosts, run);
 }
 
-/* Only where the user has said that nodes come and go: a hostfile may be edited for another run. */
+/* Does the run take new hosts? Only if the user has said that nodes come and go: a hostfile
+ * may be edited for another run. */
 static bool takes_hosts(const struct run *run)
 {
     const struct options *options = run->options;
@@ -261,7 +266,7 @@ static bool takes_hosts(const struct run *run)
     return options->discovery_script != NULL || options_take_nodes(options);
 }
 
-/* What --include and --exclude leave out stays out. */
+/* Hosts that --include and --exclude leave out stay out. */
 static void offer_hosts(const struct hostlist *hosts, const char *words, void *arg)
 {
     struct run               *run = arg;
@@ -282,7 +287,7 @@ static void offer_hosts(const struct hostlist *hosts, const char *words, void *a
     selection_clear(&offered);
 }
 
-/* Until every node is over, and its output written. */
+/* Runs until every node is over and its output is written. */
 static void carry_out(struct run *run)
 {
     size_t i;
@@ -294,7 +299,7 @@ static void carry_out(struct run *run)
     run->host_watch = NULL;
     control_free(run->control);
     run->control = NULL;
-    leaving_free(run->leavings); /* a node that was to go later has gone */
+    leaving_free(run->leavings); /* all nodes have gone already */
     run->leavings = NULL;
     notice_end(run);
     interrupt_nodes_over(run);
@@ -310,7 +315,7 @@ static void carry_out(struct run *run)
     rank_output_finish(run);
 }
 
-/* The report and the result. */
+/* Writes the report and the result. */
 static int finish(struct run *run)
 {
     const char *json = run->options->json;
@@ -353,7 +358,7 @@ static void text_close(struct text *text)
         xalloc_die();
 }
 
-/* The ranks that wait in a PMI barrier can only say that somebody is missing. */
+/* The ranks that wait in a PMI barrier can only report that some rank is missing. */
 static void report_late(const struct run *run, FILE *err)
 {
     struct strlist late = { 0 };
@@ -384,7 +389,7 @@ static void put_json(const struct run *run, int status, FILE *out)
     json_decref(body);
 }
 
-/* On stdout and stderr; frees the texts. */
+/* Prints on stdout and stderr, and frees the texts. */
 static int print(struct run *run, int status, struct text *out, struct text *err)
 {
     const char *json = run->options->json;
@@ -422,7 +427,7 @@ static int write_json(struct run *run, int status)
     return status;
 }
 
-/* The exit status, now that this was written, or was not. */
+/* Returns the exit status after a text was written, or could not be written. */
 static int written(struct run *run, int status, const char *name, bool is_read, int error)
 {
     if (error != 0)
@@ -468,7 +473,7 @@ static void run_clear(struct run *run)
     phase_clear(run);
     world_close(run);
     job_end(run);
-    run_dir_close(&run->dir); /* from here on others see that it has ended */
+    run_dir_close(&run->dir); /* from here on other processes see that the run has ended */
     beat_free(run->beat);
     costs_close(run);
     data_shards_free(run->data_shards);
@@ -486,7 +491,7 @@ static void job_end(struct run *run)
         run->job->free(run, run->job_data);
 }
 
-/* The run did not even begin. */
+/* For a run that did not even begin. */
 static void close_dir_failed(struct run *run, int status)
 {
     json_t *result = json_pack("{s:s, s:i}", "run_id", run->plan->run_id, "exit_status", status);

@@ -22,10 +22,10 @@
 
 #define NODES_MAX 65536
 #define WITHIN_MAX_S 86400.0
-#define SAVE_WITHIN_S 300.0 /* for a checkpoint, as muster drain's */
+#define SAVE_WITHIN_S 300.0 /* for a checkpoint, as by default with muster drain */
 #define UNLISTED     "its host is no longer on the list"
 
-/* A node that is to go at a time. */
+/* A node that will leave at a certain time. */
 struct leaving {
     struct run   *run;
     char         *host;
@@ -34,7 +34,7 @@ struct leaving {
 };
 
 struct leavings {
-    struct leaving **item; /* one for each host at most */
+    struct leaving **item; /* at most one per host */
     size_t           count;
 };
 
@@ -123,7 +123,7 @@ static struct node *place_of(const struct run *run, size_t which)
     return NULL;
 }
 
-/* Ranks may save first; where there are none, nobody has to wait. */
+/* Ranks may save first; where there are none, the node leaves at once. */
 void leaving_offer(struct run *run, const struct selection *hosts)
 {
     struct node *node;
@@ -131,7 +131,7 @@ void leaving_offer(struct run *run, const struct selection *hosts)
     size_t       i;
 
     if (!generation_goes_on(run))
-        return; /* its nodes are those that it has */
+        return; /* its nodes do not change */
     pool_offer(run, hosts);
     for (i = 0; i < pool_count(run); i++) {
         name = pool_name(run, i);

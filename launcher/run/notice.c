@@ -22,11 +22,11 @@
 #include "xevent.h"
 
 #define REASON_SIZE 120
-#define LEFT_MAX_S  86400.0 /* a cloud that says more is not believed */
-#define SAVE_PART   (2.0 / 3) /* of --grace; the rest is for the end */
-#define MARGIN_S    20.0    /* before a cloud takes a node, its ranks must be gone */
+#define LEFT_MAX_S  86400.0 /* a longer time is refused */
+#define SAVE_PART   (2.0 / 3) /* of --grace; the rest is for the ranks to exit */
+#define MARGIN_S    20.0    /* a node's ranks must be gone this long before a cloud takes it */
 
-/* A node that is to go, by name: nodes may be numbered anew. */
+/* A node that will leave, by name: its number may change. */
 struct leaving {
     char   *host;
     char    reason[REASON_SIZE];
@@ -38,15 +38,15 @@ struct notice {
     struct leaving *leaving;
     size_t          count;
 
-    /* Of this generation. */
-    int64_t told_ns;     /* when its ranks were told; 0: they were not */
-    int64_t deadline_ns; /* the earliest of those above */
+    /* State of this generation. */
+    int64_t told_ns;     /* when its ranks got the first notice; 0: they got none */
+    int64_t deadline_ns; /* the earliest of the notices that they got */
     bool    is_written;
 
-    struct leaving ending; /* the whole run is to end; host NULL: it is not */
+    struct leaving ending; /* the whole run must end; host NULL: it need not */
     struct event  *end;
 
-    struct leaving change; /* this generation is to end for another world; host NULL: it is not */
+    struct leaving change; /* this generation must end for another world; host NULL: no */
     struct event  *change_due;
 };
 
@@ -108,7 +108,7 @@ void notice_give(struct run *run, struct node *node, double left_s, double margi
         tell(run, leaving);
 }
 
-/* False: it was known, and is no earlier. */
+/* False: it was known, and the new time is not earlier. */
 static bool note(struct notice *notice, const char *host, const char *reason, double left_s,
                  double margin_s)
 {
@@ -209,7 +209,7 @@ static void change_cb(evutil_socket_t fd, short what, void *arg)
         generation_change(run, run->notice->change.reason);
 }
 
-/* Another notice to the same ranks is as new as the first. */
+/* After this, the next notice to the same ranks counts as their first. */
 void notice_take_back(struct run *run)
 {
     struct notice *notice = run->notice;
@@ -221,7 +221,7 @@ void notice_take_back(struct run *run)
     notice->is_written = false;
 }
 
-/* They get the rest of the grace. */
+/* Stops the ranks with what is left of the grace. */
 static void end_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct run *run = arg;
@@ -234,7 +234,7 @@ static void end_cb(evutil_socket_t fd, short what, void *arg)
     phase_stop_nodes(run, left_ns > 0 ? (double)left_ns / NS_PER_S : 0);
 }
 
-/* Those that are still of this run: the others have gone. */
+/* Sends the notices of nodes that are still in the world; the other nodes have gone. */
 void notice_begin(struct run *run)
 {
     struct notice *notice = run->notice;
@@ -308,7 +308,7 @@ void notice_take_told(struct run *run, struct node *node, const json_t *body)
         log_warn("%s: the ranks there find no file of the notice: %s", node->plan->host, error);
 }
 
-/* The time runs from when the ranks were told: before, they could not know. */
+/* The time counts from when the ranks got the notice: they could not save before. */
 void notice_take_checkpoint(struct run *run, struct node *node, const json_t *body)
 {
     struct notice *notice = run->notice;
@@ -338,7 +338,7 @@ void notice_take_checkpoint(struct run *run, struct node *node, const json_t *bo
     }
 }
 
-/* Loudly: whoever relies on checkpoints must know. */
+/* This is an error, since users who rely on checkpoints must see it. */
 static void tell_missing(const struct notice *notice)
 {
     double passed_s = seconds(notice->told_ns, clock_now_ns());
@@ -415,8 +415,8 @@ static void drain(struct run *run, const char *host, double left_s)
     leaving_add(run, host, clock_now_ns(), reason);
 }
 
-/* By that time another machine may have its name, or the cloud has kept it after all. 0: the user
- * wants it gone. */
+/* From that time on another machine may have the host's name, or the cloud has kept it after
+ * all. 0: never, since the user wants it gone. */
 static void may_be_back(struct run *run, const char *host, double at_s)
 {
     size_t which = pool_find(run, host);
@@ -425,7 +425,7 @@ static void may_be_back(struct run *run, const char *host, double at_s)
         members_expect_back(pool_members(run), which, at_s);
 }
 
-/* By its whole name or by what messages call it. */
+/* Finds a node by its full name or by its name in messages. */
 static struct node *node_of(const struct run *run, const char *host)
 {
     size_t i;

@@ -1,4 +1,4 @@
-/* phase.c - see phase.h; launch.c tells the story
+/* phase.c - see phase.h; launch.c describes the phases
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -30,11 +30,11 @@
 
 #define PREPARE_S         40.0 /* for READY; a venv script alone may take 20 s */
 #define REPLACE_SURE_S    10.0 /* beyond what the launcher of a replaced run may take */
-#define LEAVE_S           5.0  /* for an agent that was told to leave */
-#define RECONNECT_STAGE_S 5.0  /* for each stage of a connection that is made again */
+#define LEAVE_S           5.0  /* for an agent that must leave */
+#define RECONNECT_STAGE_S 5.0  /* for each stage of a reconnect */
 
-/* --reconnect=auto, by the time that the node's login took: the next one may take longer. A
- * node also keeps its ranks for that long after muster was killed. */
+/* --reconnect=auto is a multiple of the node's login time, since the next login may take
+ * longer. A node also keeps its ranks this long after muster was killed. */
 #define LOGINS_WAITED 2.0
 #define WINDOW_MIN_S  1.0
 #define WINDOW_MAX_S  10.0
@@ -96,8 +96,8 @@ const char *phase_name(const struct run *run)
     return phase_names[run->phase.now];
 }
 
-/* A stage that hangs is begun again soon, since the network may be back by now. But a login
- * that is slow each time must have the time to succeed. */
+/* A stage that hangs is soon started again, since the network may be back. But a login that is
+ * always slow must get the time to succeed. */
 struct conn *phase_dial(struct node *node, const struct conn_ops *ops, void *ops_arg, void *arg)
 {
     struct run *run = arg;
@@ -150,7 +150,7 @@ static void node_changed(struct node *node, void *arg)
     struct run *run = arg;
 
     /* Between the phases agents are idle, and these pings are quick: they show how the clocks
-     * differ, well enough to say later which of two failures was first. */
+     * differ, accurately enough to tell later which of two failures was first. */
     if (!run_is_exec(run) && node->state >= NODE_ANSWERED && node->state <= NODE_RUNNING)
         node_ping(node);
     switch (node->state) {
@@ -180,13 +180,13 @@ static void node_changed(struct node *node, void *arg)
         run->phase.stayed[node->index] = run->phase.now != PHASE_RESTARTING;
         generation_look(run);
         break;
-    default: /* the other states owe nobody an answer */
+    default: /* no other state is an answer */
         break;
     }
     show_progress(run);
 }
 
-/* It may be asked more, but PLAN need not wait for those answers: GO does. */
+/* The node may get more questions, but only GO waits for those answers, not PLAN. */
 static void has_answered(struct run *run, struct node *node)
 {
     if (start_check_hello(run, node))
@@ -207,7 +207,7 @@ static void node_stage(struct node *node, void *arg)
     show_progress(arg);
 }
 
-/* If a node fails, that is the answer which the phase awaits. */
+/* A failed node counts as the answer that the phase awaits. */
 static void node_over(struct node *node, void *arg)
 {
     struct run *run = arg;
@@ -219,7 +219,7 @@ static void node_over(struct node *node, void *arg)
         return;
     }
     if (node->state == NODE_FAILED) {
-        beat_tell_pause(run); /* it may be our own fault */
+        beat_tell_pause(run); /* the cause may be that muster did not run */
         outcome_node_failed(&run->outcome, node->index, node->failure, clock_now_ns());
     }
     if (node->state == NODE_FAILED && node->lost_agent)
@@ -244,7 +244,7 @@ static void node_over(struct node *node, void *arg)
     }
 }
 
-/* Only now does the node count as over: what it had left is gone. */
+/* Counts the node as over now that another agent has cleaned up there. */
 static void cleanup_over(struct node *node, const struct orphan_cleanup_result *result, void *arg)
 {
     struct run *run = arg;
@@ -317,7 +317,7 @@ static void handshake_ended(struct run *run)
     show_progress(run);
 }
 
-/* "muster: connecting 3/8 (te5: authenticate)": one that is not there yet. */
+/* "muster: connecting 3/8 (te5: authenticate)": names a node that has not answered yet. */
 static void show_progress(struct run *run)
 {
     struct phase      *phase = &run->phase;
@@ -372,7 +372,7 @@ static void advance(struct run *run)
         run_where_chosen(run);
 }
 
-/* At the address at which the others reach the master. */
+/* Starts the ranks, with the address at which the other nodes reach node 0. */
 static void run_where_chosen(struct run *run)
 {
     if (rendezvous_choose(run) < 0)
@@ -428,7 +428,7 @@ static void enter_phase(struct run *run, enum phase_now now)
         break;
     case PHASE_RUNNING:
         enter_running(run);
-        generation_changed(run); /* nodes that cool down, a world that may grow */
+        generation_changed(run); /* for nodes that cool down, and a world that may grow */
         break;
     case PHASE_CONNECTING:
     case PHASE_STOPPING:
@@ -505,7 +505,7 @@ static void send_plan(struct run *run, struct node *node, const struct plan *pla
     evbuffer_free(frames);
 }
 
-/* How long an agent whose connection broke waits for us. */
+/* Returns how long an agent waits for a reconnect. */
 static double window_s(const struct run *run, const struct node *node)
 {
     if (run->options->reconnect_s >= 0) /* not OPTION_AUTO */
@@ -513,20 +513,21 @@ static double window_s(const struct run *run, const struct node *node)
     return between(WINDOW_MIN_S, LOGINS_WAITED * node->login_s, WINDOW_MAX_S);
 }
 
-/* As long as muster stop would wait, if that run has the same --grace. */
+/* Returns how long --replace waits: as long as muster stop would, if that run has the same
+ * --grace. */
 static double replace_s(const struct run *run)
 {
     return run->options->replace ? run->options->grace_s + LAUNCH_STOP_S + REPLACE_SURE_S : 0;
 }
 
-/* s, but least_s at least, and never more than most_s. */
+/* Returns s, but at least least_s, and never more than most_s. */
 static double between(double least_s, double s, double most_s)
 {
     s = s < least_s ? least_s : s;
     return s < most_s ? s : most_s;
 }
 
-/* By fork, without SSH? */
+/* Is the agent started by fork, without SSH? */
 static bool is_forked(const struct run *run, const struct node *node)
 {
     return node->plan->is_local || run->options->no_ssh;

@@ -23,12 +23,12 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-#define LEAVE_S 5.0 /* for an agent that was told to leave */
+#define LEAVE_S 5.0 /* for an agent that must leave */
 
 struct candidate {
-    struct host     own;  /* if it was offered later; else empty */
+    struct host     own;  /* if the host was listed later; else empty */
     struct selected host; /* with all its slots */
-    struct plan     plan; /* of the node, while it is here: that of a world of its own */
+    struct plan     plan; /* while the node is connected: for a world of this node alone */
     struct node    *node; /* NULL: it is not connected, or has a place */
 };
 
@@ -153,7 +153,7 @@ struct node *pool_node(const struct run *run, size_t number)
                                      : run->pool->item[number - run->plan->nodes].node;
 }
 
-/* --- in and out ------------------------------------------------------------- */
+/* --- members that come and go ----------------------------------------------- */
 
 void pool_connect(struct run *run, size_t which)
 {
@@ -187,14 +187,14 @@ void pool_put(struct run *run, size_t which, struct node *node)
     struct error      err;
 
     item->node = node;
-    if (make_plan(run, which, &err) < 0) /* it could be made before */
+    if (make_plan(run, which, &err) < 0) /* not expected: it worked before */
         log_warn("%s: %s", pool_name(run, which), err.text);
     node_place(node, which, &item->plan.node[0], &ops);
     if (run->pool->members.item[which].is_leaving || !run->pool->members.item[which].is_offered)
         pool_leave(run, which);
 }
 
-/* The plan of the last time it was here is no longer used. */
+/* Replaces the plan from an earlier connection, which is no longer used. */
 static int make_plan(const struct run *run, size_t which, struct error *err)
 {
     struct candidate *item = &run->pool->item[which];
@@ -210,7 +210,7 @@ void pool_leave(struct run *run, size_t which)
 
     if (node == NULL || node->state >= NODE_DONE)
         return;
-    run->pool->members.item[which].state = MEMBER_GOING; /* no spare, even if offered anew */
+    run->pool->members.item[which].state = MEMBER_GOING; /* no spare, even if listed again */
     if (node->state == NODE_STAYING) {
         node_leave(node, LEAVE_S);
     } else if (node->state >= NODE_PREPARING) {
@@ -229,7 +229,7 @@ bool pool_take_notice(struct run *run, struct node *node, double left_s, const c
     log_warn("%s goes in %.0f s (%s); no rank runs there", node->plan->host, left_s, reason);
     members_leave(&run->pool->members, node->index);
     pool_leave(run, node->index);
-    generation_changed(run); /* another one may take its place */
+    generation_changed(run); /* another host may take its place */
     return true;
 }
 
@@ -297,7 +297,7 @@ static void add_host(struct run *run, const struct selected *offered)
             pool->item[i].host.host = &pool->item[i].own;
 }
 
-/* --- what they do ----------------------------------------------------------- */
+/* --- callbacks of their nodes ----------------------------------------------- */
 
 static void changed_cb(struct node *node, void *arg)
 {
@@ -311,7 +311,7 @@ static void changed_cb(struct node *node, void *arg)
         costs_look(run);
         check_hello(run, node);
         break;
-    case NODE_READY: /* that was the check: nothing is to run there now */
+    case NODE_READY: /* that was the check: nothing must run there now */
         node_expect(node, "its final report", LAUNCH_STOP_S);
         node_stop(node, 0);
         break;
@@ -376,7 +376,7 @@ static void over_cb(struct node *node, void *arg)
         tell_failed(run, node);
     if (node->failure != NULL)
         members_failed(&run->pool->members, node->index, generation_now_s(), false);
-    member->state = MEMBER_GOING; /* until tidy_cb() has freed the node: there is room for one */
+    member->state = MEMBER_GOING; /* until tidy_cb() frees the node: a member has one */
     if (node->state == NODE_FAILED && node->lost_agent)
         orphan_cleanup_start(node, run->plan->run_id, cleaned_cb, run);
     look_again(run);
@@ -407,7 +407,7 @@ void pool_look(struct run *run)
         generation_changed(run);
 }
 
-/* Once, however often it is tried. */
+/* Warns once per host, however often muster tries to connect. */
 static void tell_failed(struct run *run, struct node *node)
 {
     struct member *member = &run->pool->members.item[node->index];
@@ -423,7 +423,7 @@ static void tell_failed(struct run *run, struct node *node)
     member->is_told = true;
 }
 
-/* From a fresh turn of the loop, when nobody works with the node any more. */
+/* Calls tidy_cb() in the next turn of the loop, when no caller uses the node any more. */
 static void look_again(struct run *run)
 {
     const struct timeval now = { 0 };

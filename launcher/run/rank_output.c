@@ -17,9 +17,9 @@
 #include "run/run.h"
 #include "run/run_status.h"
 
-/* How long the end of a run may be delayed by output that comes though no reader holds it up. */
+/* How long output may delay the end of a run if no reader holds it up. */
 #define STOP_OUTPUT_S 600.0
-/* For this long a reader has taken nothing before a user who ends the run is told. */
+/* If a reader has taken nothing for this long, muster warns a user who ends the run. */
 #define READER_TOLD_S 2.0
 
 static void   give_credit(struct run *run, struct node *node);
@@ -111,9 +111,9 @@ static void give_credit(struct run *run, struct node *node)
         node_send_u32(node, FRAME_CREDIT, credit);
 }
 
-/* The reader is gone, or the disk is full. A closed pipe ends the run as it would end any filter,
- * and as quietly: the report is one line. A full disk does not stop a training: only the exit
- * status will tell. */
+/* The reader is gone, or the disk is full. A closed pipe ends the run as it would end any
+ * filter, and as quietly: the report is one line. A full disk does not stop the ranks; the
+ * exit status shows it. */
 static void failed_cb(bool is_stderr, int error, void *arg)
 {
     struct run *run = arg;
@@ -156,7 +156,7 @@ void rank_output_note_reader(struct run *run)
             run->reader_held_ns = clock_now_ns();
 }
 
-/* It has more to say than its credit or the line lets through at once. */
+/* The node may have more output than its credit or the network lets through at once. */
 bool rank_output_is_awaited(const struct run *run, const struct node *node)
 {
     if (flow_is_used_up(run->flow, node->index))

@@ -1,4 +1,4 @@
-/* rank_output.h - the output of ranks, between OUTPUT frames and output.h
+/* rank_output.h - passes the output of ranks from OUTPUT frames to output.h
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_RANK_OUTPUT_H
@@ -12,24 +12,26 @@
 struct run;
 struct node;
 
-/* Make run->output, and send the log there. */
+/* Makes run->output, and sends the log there. */
 void rank_output_open(struct run *run);
-/* Every node is over: wait until what waits is read, or the user leaves. Then muster's own lines
- * go to stderr, if it takes them at once; rank_output_close() ends that. */
+/* Every node is over: waits until the pending output is read, or the user leaves. From then
+ * until rank_output_close(), muster's own lines go to stderr if it takes them at once. */
 void rank_output_finish(struct run *run);
 void rank_output_close(struct run *run);
 
-/* Another generation: its lines have their ranks' labels, and its reader is told anew. */
+/* Another generation follows: its lines get the labels of its ranks, and muster warns again if
+ * the reader stalls. */
 void rank_output_again(struct run *run);
 
-/* An OUTPUT frame has come, of a rank of that node. */
+/* Handles an OUTPUT frame of a rank of that node. */
 void rank_output_take(struct run *run, struct node *node, const struct frame *frame);
 
-/* The run is stopping: say that the reader has stalled, or give it up if the user has insisted. */
+/* While the run stops: warns that the reader has stalled, or gives it up if the user has
+ * insisted. */
 void rank_output_check_reader(struct run *run);
-/* The run is stopping: note whether a reader holds up the end of a node. */
+/* While the run stops: notes whether a reader holds up the end of a node. */
 void rank_output_note_reader(struct run *run);
-/* Then: output of that node still comes, or waits for its reader. */
+/* While the run stops: does output of that node still come, or wait for its reader? */
 bool rank_output_is_awaited(const struct run *run, const struct node *node);
 
 #endif

@@ -20,10 +20,10 @@
 
 #define PROBE_CONNECT_MS 2000
 #define PROBE_S          10.0 /* for the answer to a PROBE */
-#define MASTER_PORTS     100  /* that generations take in turn */
-#define REPEATS          5    /* ARP may fail for seconds, if a table of neighbors is full */
+#define MASTER_PORTS     100  /* that generations use in turn */
+#define REPEATS          5    /* ARP may fail for seconds if a neighbor table is full */
 
-/* What a node owes us before GO. */
+/* The answers that a node owes before GO. */
 struct answer {
     bool is_owed;
     bool is_last; /* READY has come */
@@ -31,14 +31,14 @@ struct answer {
 
 struct rendezvous {
     struct master master;
-    struct answer *answer;     /* by node; NULL: nobody was asked yet */
-    bool          was_busy;    /* node 0 was being prepared when another one tried to reach it */
-    int           repeats;     /* so they have tried so often once more */
+    struct answer *answer;     /* by node; NULL: no node was asked yet */
+    bool          was_busy;    /* node 0 was being prepared when another tried to reach it */
+    int           repeats;     /* how often the nodes have tried again */
     char          token[FRAME_NONCE_CHARS + 1];
     int           probe_port;  /* on which node 0 listens; 0: not yet */
-    bool          is_chosen;   /* MASTER_ADDR, for the nodes that there are */
+    bool          is_chosen;   /* MASTER_ADDR is, for the nodes of this world */
     bool          awaits_port; /* node 0 has not said which MASTER_PORT it holds */
-    char         *port_holder; /* who took MASTER_PORT before rank 0 had it; NULL: nobody */
+    char         *port_holder; /* the process that took MASTER_PORT before rank 0; NULL: none */
 };
 
 static void ask_first(struct run *run, struct node *node);
@@ -74,7 +74,7 @@ void rendezvous_free(struct rendezvous *rendezvous)
     free(rendezvous);
 }
 
-/* GO tells the port: PLAN need not wait for it. */
+/* GO contains the port, so PLAN need not wait for it. */
 void rendezvous_again(struct run *run)
 {
     struct rendezvous *rendezvous = run->rendezvous;
@@ -141,7 +141,7 @@ void rendezvous_ask(struct run *run, struct node *node)
         ask_to_reach(run, node);
 }
 
-/* While it was being prepared (a slow disk?) node 0 may not have answered in time. */
+/* Node 0 may not have answered in time while it was being prepared (a slow disk?). */
 bool rendezvous_ask_again(struct run *run)
 {
     struct rendezvous *rendezvous = run->rendezvous;
@@ -181,7 +181,7 @@ void rendezvous_without_first(struct run *run)
             has_given(run, run->node[i]);
 }
 
-/* Else the address is known. */
+/* Must other nodes reach node 0? If not, the address is known. */
 static bool must_reach(const struct run *run)
 {
     return run->plan->nodes > 1;
@@ -207,7 +207,7 @@ static void ask_first(struct run *run, struct node *node)
     ask_port(run, node);
 }
 
-/* Each generation has another one, so that nothing old can meet it there. */
+/* Each generation gets another port, so that no old process can connect to it. */
 static void ask_port(struct run *run, struct node *node)
 {
     int given = run->options->master_port, last = run->plan->master_port;
@@ -267,7 +267,7 @@ static void has_given(struct run *run, struct node *node)
     if (node->state == NODE_PROBING)
         node_enter(node, NODE_PROBED, 0);
     else if (node->state == NODE_STAYING)
-        node_enter(node, NODE_STAYING, 0); /* it is not late any more */
+        node_enter(node, NODE_STAYING, 0); /* clears the deadline of its answer */
     else if (answer->is_last)
         node_enter(node, NODE_READY, 0);
 }
@@ -297,7 +297,7 @@ static int take_answer(struct run *run, struct node *node, const json_t *body,
     return take_port(run, op, body, err);
 }
 
-/* Of node 0: it listens, or holds MASTER_PORT. */
+/* Handles an answer of node 0: it listens, or holds MASTER_PORT. */
 static int take_port(struct run *run, const char *op, const json_t *body, struct error *err)
 {
     struct rendezvous *rendezvous = run->rendezvous;
@@ -332,8 +332,8 @@ int rendezvous_choose(struct run *run)
     return 0;
 }
 
-/* Everybody has tried: take the address. --master_addr is used even if not everybody reached
- * it, and then only the interfaces come from here. */
+/* All nodes have tried: takes the address. --master_addr is used even if not all nodes reached
+ * it; then only the interfaces come from the answers. */
 static int choose_address(struct run *run)
 {
     struct error err;
@@ -352,7 +352,8 @@ static int choose_address(struct run *run)
     return -1;
 }
 
-/* Another node may take the place. Of two nodes the one is given up that came later. */
+/* Gives up the nodes that the others cannot reach: other nodes may take their places. Of two
+ * nodes, gives up the one that came later. */
 static void give_up_apart(struct run *run, const char *why)
 {
     struct conn_failure failure = { .stage = "probe", .exit_code = EXIT_UNREACHABLE };
@@ -368,7 +369,7 @@ static void give_up_apart(struct run *run, const char *why)
     for (i = 0; i < run->plan->nodes; i++) {
         if (!is_apart[i])
             continue;
-        node_give_up(run->node[i], &failure, 0); /* the limit is that of all nodes */
+        node_give_up(run->node[i], &failure, 0); /* the deadline of all nodes applies */
         outcome_node_failed(&run->outcome, i, &failure, clock_now_ns());
     }
     free(is_apart);

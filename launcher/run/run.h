@@ -1,8 +1,8 @@
-/* run.h - one run while it is running: what it is for, what came of it so far, and its parts
+/* run.h - a run in progress: what it must do, its outcome so far, and its parts
  *
- * Only this room and the node jobs (node_job.h) of the rooms above it see struct run. launch.c
- * makes it; each part below belongs to the file of its name, or that beside it, which alone
- * writes it.
+ * Only this room and the node jobs (node_job.h) of the rooms above it know struct run. launch.c
+ * makes it. Each part below belongs to the file with its name, or to the file in its comment,
+ * and only that file changes it.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_RUN_H
@@ -23,14 +23,14 @@
 #include "transport/agent_file.h"
 
 struct run {
-    /* What is wanted. */
+    /* What the run must do. */
     const struct options        *options;
     struct plan                 *plan;
     const struct node_job       *job; /* NULL: there are ranks */
     void                        *job_data;
-    const struct launch_watcher *watcher; /* NULL: nobody waits for the start */
+    const struct launch_watcher *watcher; /* NULL: no --detach waits for the start */
 
-    /* What it works with. */
+    /* What it uses. */
     struct event_base *base;
     struct agent_file  agent;
     struct run_dir     dir; /* path NULL: none */
@@ -42,25 +42,25 @@ struct run {
 
     /* rank_output.c */
     struct output *output;
-    struct reader  reader;         /* of that, at the end */
-    int64_t        reader_held_ns; /* when it last held up the end of a node */
-    bool           is_reader_told; /* the user was told so */
-    bool           is_stdout_lost; /* it cannot be written */
+    struct reader  reader;         /* of this output, at the end */
+    int64_t        reader_held_ns; /* when the reader last held up the end of a node */
+    bool           is_reader_told; /* the user knows that the reader stalls */
+    bool           is_stdout_lost; /* stdout cannot be written */
 
     /* Parts, by file. */
-    bool               is_start_told; /* agent_frames.c: watcher was told */
-    struct node      **node;  /* world.c: one for each of the plan's */
-    struct batch_rules batch; /* world.c; first.total 0: nobody knows it */
+    bool               is_start_told; /* agent_frames.c: watcher->started was called */
+    struct node      **node;  /* world.c: one per node of the plan */
+    struct batch_rules batch; /* world.c; first.total 0: not known */
     struct phase       phase;
     struct beat       *beat;
     struct cost        cost; /* costs.c */
-    struct control    *control; /* NULL: nobody can ask this run for anything */
+    struct control    *control; /* NULL: this run takes no requests */
     struct data_shards *data_shards; /* NULL: there are no ranks */
     struct deadline   *deadline;
     struct flow       *flow;
     struct generation *generation;
     struct hang       *hang;
-    struct host_watch *host_watch; /* NULL: the hosts stay as they are */
+    struct host_watch *host_watch; /* NULL: the hosts do not change */
     struct interrupt  *interrupt;
     struct leavings   *leavings;
     struct pool       *pool;
@@ -69,14 +69,14 @@ struct run {
     struct run_status *status; /* NULL: nothing is written */
 };
 
-/* Each node works for itself, and there are no ranks of one world. */
+/* Does each node work on its own, without ranks of one world? */
 static inline bool run_is_exec(const struct run *run)
 {
     return run->plan->command == COMMAND_EXEC || run->job != NULL;
 }
 
-/* That node stays for the next generation, and this one is not over elsewhere: nobody needs it,
- * unless there is a next one. */
+/* Is this generation over on that node, which stays, but not on all other nodes? Then the node
+ * is needed only if another generation follows. */
 static inline bool run_had_ended(const struct run *run, const struct node *node)
 {
     return run->phase.stayed[node->index];

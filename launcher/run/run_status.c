@@ -17,8 +17,8 @@
 #include "thread.h"
 #include "xalloc.h"
 
-#define STATE_SIZE 160  /* of the words for a rank; longer ones are cut */
-#define SAID_S     60.0 /* between files that differ only in when ranks said something */
+#define STATE_SIZE 160  /* of a rank's state in words; longer texts are truncated */
+#define SAID_S     60.0 /* between files that differ only in said_ns */
 #define END_S      5    /* for a thread that still writes when the run is over */
 
 struct run_status {
@@ -26,14 +26,14 @@ struct run_status {
         int64_t started_ns, said_ns;
     } * rank;
     int       dir_fd;
-    char     *state;      /* the file that is there or about to be, without said_ns */
-    char     *text;       /* all of it */
+    char     *state;      /* the text of the last file, without said_ns */
+    char     *text;       /* the text with said_ns */
     int64_t   written_ns; /* when the writer was last started */
-    bool      is_asked;   /* somebody wants to know now */
-    bool      has_said;   /* some rank did, since then */
+    bool      is_asked;   /* muster status waits for the file */
+    bool      has_said;   /* some rank has written output since written_ns */
     bool      is_writing;
     pthread_t writer;
-    bool      is_there; /* the writer's while it writes */
+    bool      is_there; /* the file was written; owned by the writer while it writes */
 };
 
 static void    look(struct run *run);
@@ -54,7 +54,7 @@ struct run_status *run_status_new(const struct run *run)
     return status;
 }
 
-/* A thread that hangs in the file system keeps what it works on. */
+/* If the thread hangs in the file system, its data is never freed. */
 void run_status_free(struct run_status *status)
 {
     struct timespec until = { 0 };
@@ -77,7 +77,7 @@ void run_status_again(struct run *run)
     if (run->status == NULL)
         return;
     memset(run->status->rank, 0, (size_t)run->plan->world_size * sizeof *run->status->rank);
-    run_status_beat(run); /* so that muster resume never gives this generation to another one */
+    run_status_beat(run); /* so that muster resume never uses this generation's number again */
 }
 
 void run_status_make_room(struct run *run)
@@ -111,7 +111,7 @@ void run_status_ask(struct run *run)
     run_status_beat(run);
 }
 
-/* A home that hangs must not hold up the run: a thread writes there, one at a time. */
+/* A home directory that hangs must not hold up the run: one thread at a time writes there. */
 void run_status_beat(struct run *run)
 {
     struct run_status *status = run->status;
@@ -122,7 +122,7 @@ void run_status_beat(struct run *run)
     look(run);
 }
 
-/* Without a thread, or room on the disk, the next beat tries again. */
+/* If no thread can be started, or the disk is full, the next beat tries again. */
 static void look(struct run *run)
 {
     struct run_status *status = run->status;

@@ -20,7 +20,7 @@
 
 #define MIB            (1024.0 * 1024.0)
 #define CLOCK_APART_S  1.0
-#define HOLDERS_SHOWN  4 /* of a node */
+#define HOLDERS_SHOWN  4 /* per node */
 #define HOUR_S         3600
 
 static void    check_twice(const struct run *run, struct node *node);
@@ -37,10 +37,10 @@ static void    check_left(const struct node *node, const json_t *left);
 static double  ahead_s(const struct node *node);
 static int64_t hello_int(const struct node *node, const char *key);
 
-/* --- when one has answered -------------------------------------------------- */
+/* --- a node has answered ---------------------------------------------------- */
 
-/* A copy that was there already is not hashed again at each start. If nothing was copied there
- * is nothing to compare: a test may run it under valgrind. */
+/* An old copy of the agent is not hashed again at each start; this compares its size. If
+ * nothing was copied, there is nothing to compare: a test may run the agent under valgrind. */
 bool start_check_hello(const struct run *run, struct node *node)
 {
     int64_t size = hello_int(node, "size");
@@ -53,7 +53,7 @@ bool start_check_hello(const struct run *run, struct node *node)
     return false;
 }
 
-/* --- when all have answered ------------------------------------------------- */
+/* --- all nodes have answered ------------------------------------------------ */
 
 void start_check_nodes(struct run *run)
 {
@@ -69,9 +69,9 @@ void start_check_nodes(struct run *run)
     free(hello);
 }
 
-/* The hostfile has a machine under two names. Two logins with homes of their own are somebody's
- * test. Two containers of one host may each have GPUs of their own, but if both have the same
- * slots that is worth a warning. */
+/* Fails a node if the hostfile lists its machine under two names. Two logins with different
+ * home directories are a test. Two containers on one host may each have their own GPUs, but
+ * muster warns if both have the same slots. */
 static void check_twice(const struct run *run, struct node *node)
 {
     size_t i;
@@ -81,8 +81,8 @@ static void check_twice(const struct run *run, struct node *node)
             return;
 }
 
-/* A node that has no place yet. Of two spares on one machine, too, one is refused: both may get a
- * place. */
+/* The same for a node without a place. Of two spares on one machine one is refused, too, since
+ * both may get a place. */
 bool start_check_other(const struct run *run, struct node *node)
 {
     struct node *other;
@@ -119,8 +119,8 @@ static bool is_another(const struct node *other, struct node *node)
     return false;
 }
 
-/* The kernel's boot id alone does not tell machines apart: containers share it, and so do virtual
- * machines made from one snapshot. Those differ in their addresses. */
+/* The kernel's boot id alone does not tell machines apart: containers share it, and so do
+ * virtual machines made from one snapshot, which differ in their addresses. */
 static bool same_machine(const struct node *a, const struct node *b)
 {
     const json_t *addresses = json_object_get(a->hello, "addresses");
@@ -148,7 +148,7 @@ static bool share_a_slot(const struct plan_node *a, const struct plan_node *b)
     return false;
 }
 
-/* --- when one is ready ------------------------------------------------------ */
+/* --- a node is ready -------------------------------------------------------- */
 
 bool start_check_ready(struct run *run, struct node *node, const json_t *ready)
 {
@@ -171,7 +171,7 @@ bool start_check_ready(struct run *run, struct node *node, const json_t *ready)
     return check_gpus(run, node, json_object_get(ready, "gpu_holders"));
 }
 
-/* "userns+pidns+lease": is there a layer that ends everything in it by one kill? */
+/* "userns+pidns+lease": is there a layer in which one kill ends everything? */
 static bool is_contained(const char *words)
 {
     static const char *const strong[] = { "pidns", "cgroup" };
@@ -234,7 +234,7 @@ static void holder_words(const json_t *holder, char *text, size_t size)
 static void check_shm(const struct node *node, const json_t *shm)
 {
     const json_t *stale = json_object_get(shm, "stale"), *file;
-    double        bytes = 0; /* a node may say what no integer can hold */
+    double        bytes = 0; /* a node may send numbers whose sum no integer can hold */
     size_t        i;
 
     if (!json_is_object(shm))
@@ -253,7 +253,8 @@ static void check_shm(const struct node *node, const json_t *shm)
     }
 }
 
-/* Processes of runs that lost all of muster on that node, or that survived KILL. */
+/* Warns about processes of earlier runs whose agent and guard are gone, or that survived
+ * KILL. */
 static void check_left(const struct node *node, const json_t *left)
 {
     const json_t *first = json_array_get(left, 0);
@@ -269,10 +270,10 @@ static void check_left(const struct node *node, const json_t *left)
                  command != NULL ? command : "?");
 }
 
-/* --- when all are ready ----------------------------------------------------- */
+/* --- all nodes are ready ---------------------------------------------------- */
 
-/* muster itself uses monotonic clocks, but the logs and checkpoints of different nodes are
- * compared by this one. */
+/* muster itself uses monotonic clocks, but users compare the logs and checkpoints of different
+ * nodes by the system time. */
 void start_check_clocks(const struct run *run)
 {
     struct strlist hosts = { 0 };
@@ -297,7 +298,7 @@ void start_check_clocks(const struct run *run)
     strlist_clear(&hosts);
 }
 
-/* How far the node's clock is ahead of ours; 0 if that is less than the round trip leaves
+/* Returns how far the node's clock is ahead of ours; 0 if the round trip makes that
  * uncertain. */
 static double ahead_s(const struct node *node)
 {

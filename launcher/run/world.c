@@ -94,10 +94,11 @@ static void find_rules(const struct options *options, struct member_rules *rules
         .spares = (size_t)members->spares,
     };
     if (members->worlds != NULL)
-        members_parse_worlds(members->worlds, rules); /* options.c has refused it */
+        members_parse_worlds(members->worlds, rules); /* options.c has checked it */
 }
 
-/* False: there is none, or it says nothing. The script may know what muster cannot read. */
+/* False: there is no ds_config, or muster finds no batch in it. The script may still
+ * understand it. */
 static bool read_batch(const struct options *options, bool tells, struct batch_rules *batch)
 {
     const char  *name = batch_config_name(options->args.item, options->args.count);
@@ -174,7 +175,7 @@ int world_first_size(const struct options *options, struct selection *hosts, siz
     return 0;
 }
 
-/* muster resume: with the nodes of the last world. */
+/* muster resume: continues with the nodes of the last world. */
 static bool go_on(const struct options *options, struct selection *hosts, size_t *count)
 {
     struct member_rules rules;
@@ -225,7 +226,7 @@ static int make_plan(struct run *run, const struct member_rules *rules, const si
     return 0;
 }
 
-/* Before members_take(): the places are still those of the last world. */
+/* Call it before members_take(), while the places are those of the last world. */
 static void move_nodes(struct run *run, const size_t *world, size_t places)
 {
     const struct members *members = pool_members(run);
@@ -253,7 +254,8 @@ static void move_nodes(struct run *run, const size_t *world, size_t places)
     run->node = made;
 }
 
-/* Where that is allowed, a world may have another batch than the first: what its ds_config says. */
+/* With --allow-batch-change a world may have another batch than the first: the one that
+ * results from its ds_config. */
 static void take_batch(struct run *run)
 {
     struct batch_rules *all = &run->batch;
@@ -281,7 +283,8 @@ bool world_is_held(const struct run *run, const struct member_rules *rules, size
     return rules->batch != NULL && members_next_size(pool_members(run), &free_rules) > places;
 }
 
-/* By node or rank: nothing of the last world is kept but what output waits for its reader. */
+/* Clears all state per node or rank of the last world, except output that waits for its
+ * reader. */
 static void make_room(struct run *run)
 {
     phase_make_room(run);

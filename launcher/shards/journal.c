@@ -20,19 +20,19 @@
 #include "xalloc.h"
 
 struct journal {
-    int             dir_fd, fd; /* fd: the thread's; -1: there is none yet */
+    int             dir_fd, fd; /* fd: owned by the thread; -1: none yet */
     char           *name, *new_name;
     size_t          size;
     pthread_t       thread;
     pthread_mutex_t lock;
     pthread_cond_t  news, written;
-    /* Under the lock. */
+    /* Protected by lock. */
     struct buffer more;
     bool          is_new;     /* more is a new file */
-    bool          is_writing; /* the thread has taken some */
+    bool          is_writing; /* the thread has taken some bytes */
     bool          is_closing;
-    bool          has_failed; /* until there is a new one */
-    int           failure;    /* not told yet */
+    bool          has_failed; /* until there is a new file */
+    int           failure;    /* an errno that journal_failure() has not yet returned; or 0 */
 };
 
 static struct timespec seconds_from_now(int seconds);
@@ -114,7 +114,7 @@ int journal_failure(struct journal *journal)
     return failure;
 }
 
-/* A thread that hangs in the file system keeps what it works on. */
+/* If the thread hangs in the file system, the journal is never freed. */
 int journal_close(struct journal *journal, int seconds)
 {
     const struct timespec until = seconds_from_now(seconds);
@@ -160,11 +160,11 @@ static void *write_cb(void *arg)
             failed(journal, errno);
         buffer_clear(&piece);
     }
-    buffer_clear(&piece); /* empty, but it may have room */
+    buffer_clear(&piece); /* empty, but it may own memory */
     return NULL;
 }
 
-/* False: that was all. */
+/* False: everything was written. */
 static bool next_piece(struct journal *journal, struct buffer *piece, bool *is_new)
 {
     pthread_mutex_lock(&journal->lock);
@@ -181,8 +181,8 @@ static bool next_piece(struct journal *journal, struct buffer *piece, bool *is_n
     return piece->size > 0;
 }
 
-/* A new file is on the disk before it gets its name, so that a machine that loses its power does
- * not leave an empty one. */
+/* A new file is on the disk before it gets its name, so that a power failure does not leave an
+ * empty one. */
 static int put(struct journal *journal, const struct buffer *piece, bool is_new)
 {
     int old = journal->fd;

@@ -1,9 +1,9 @@
 /* order.c - see order.h
  *
  * A Feistel network over the smallest even number of bits that holds count is a permutation of
- * 0 .. 2^bits - 1, whatever its round function is. Who leaves 0 .. count - 1 is sent through it
- * again until it is back (cycle walking): at most four times as many numbers as there are shards,
- * so less than four turns on average.
+ * 0 .. 2^bits - 1, whatever its round function is. A number outside 0 .. count - 1 goes
+ * through it again until it is inside (cycle walking). 2^bits is at most four times count, so
+ * that takes fewer than four turns on average.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"

@@ -1,9 +1,10 @@
 /* queue.c - see queue.h
  *
- * A shard that is open (given out, and neither done nor dropped) has an entry; all entries are in
- * a hash table by id, and each is in one of two lists: DOING, the shortest lease first, or AGAIN,
- * the next one to be given out first. All leases are of one length, so that a renewed one is the
- * longest. Each step costs the same however many shards there are.
+ * An open shard (given out, and neither done nor dropped) has an entry. All entries are in a
+ * hash table by id, and each is in one of two lists: DOING, in the order in which leases
+ * expire, or AGAIN, in the order in which shards are given out. All leases have the same
+ * length, so a renewed one expires last. Each step costs the same, however many shards there
+ * are.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -21,17 +22,18 @@
 #define LEASE_LEAST_S 0.1
 #define LEASE_MOST_S  1e8
 #define NOBODY        (-1)
-/* Of those that came back, for one that the rank has not failed with. */
+/* How many of the shards that came back are searched for one that the rank has not failed
+ * with. */
 #define LOOKED_AT_MAX 8
 
 struct entry {
     int64_t id, due_ns;
-    int     rank, tries; /* rank: has it, or had it when its lease expired, or NOBODY */
+    int     rank, tries; /* rank: has it, or had it when the lease expired; or NOBODY */
     int     not_for;     /* a rank that could not read it, or NOBODY */
     enum { ENTRY_NEW, ENTRY_DOING, ENTRY_AGAIN } state;
     TAILQ_ENTRY(entry) place; /* in doing or again */
-    TAILQ_ENTRY(entry) other; /* of the same rank; only while it is doing */
-    SLIST_ENTRY(entry) chain; /* of the same hash */
+    TAILQ_ENTRY(entry) other; /* of the same rank; only while ENTRY_DOING */
+    SLIST_ENTRY(entry) chain; /* with the same hash */
 };
 
 TAILQ_HEAD(entries, entry);
@@ -41,11 +43,11 @@ struct queue {
     struct queue_rules      rules;
     const struct queue_ops *ops;
     void                   *arg;
-    int64_t                 count; /* shards of an epoch */
-    int64_t                 next;  /* id that was never given out */
+    int64_t                 count; /* shards per epoch */
+    int64_t                 next;  /* the first id that was never given out */
     struct entries          doing, again;
     struct entries         *of_rank; /* the newest first */
-    int                     ranks;   /* how many of these there are */
+    int                     ranks;   /* the length of of_rank */
     struct bucket          *bucket;
     size_t                  buckets, open;
     int64_t                *dropped; /* the first QUEUE_DROPPED_MAX of them */
@@ -130,7 +132,7 @@ void queue_set_rules(struct queue *queue, const struct queue_rules *rules)
     queue->counts.all = rules->epochs * queue->count;
 }
 
-/* --- what a rank asks ------------------------------------------------------- */
+/* --- requests of ranks ------------------------------------------------------ */
 
 enum queue_got queue_get(struct queue *queue, int rank, int64_t now_ns, struct queue_shard *shard)
 {
@@ -138,7 +140,7 @@ enum queue_got queue_get(struct queue *queue, int rank, int64_t now_ns, struct q
     struct entry *entry = next_again(queue, rank);
 
     if (entry == NULL && (is_all_given || queue->open >= QUEUE_OPEN_MAX))
-        entry = TAILQ_FIRST(&queue->again); /* there is nothing better */
+        entry = TAILQ_FIRST(&queue->again); /* there is no better one */
     if (entry != NULL)
         queue->counts.repeated++;
     else if (is_all_given)
@@ -152,7 +154,7 @@ enum queue_got queue_get(struct queue *queue, int rank, int64_t now_ns, struct q
     return QUEUE_GOT;
 }
 
-/* What this rank could not read, another one may. */
+/* Passes over shards that this rank could not read: another rank may. */
 static struct entry *next_again(const struct queue *queue, int rank)
 {
     struct entry *entry;
@@ -173,7 +175,7 @@ enum queue_said queue_done(struct queue *queue, int rank, int64_t id)
     struct queue_shard shard;
     enum queue_said    said;
 
-    /* Its lease may have expired; but nobody has got it since, so it was read once. */
+    /* Its lease may have expired; but if no other rank got it since, it was read once. */
     if (entry == NULL || entry->rank != rank) {
         said = not_yours(queue, id);
         queue->counts.twice += said == QUEUE_LOST;
@@ -221,9 +223,9 @@ enum queue_said queue_fail(struct queue *queue, int rank, int64_t id)
     return QUEUE_TAKEN;
 }
 
-/* --- what ends -------------------------------------------------------------- */
+/* --- ranks that exit, leases that expire ------------------------------------ */
 
-/* The newest one is the likely cause. */
+/* If the rank failed, the shard that it got last is the likely cause. */
 void queue_rank_gone(struct queue *queue, int rank, bool has_failed)
 {
     struct entry *entry;
@@ -249,7 +251,7 @@ void queue_all_gone(struct queue *queue)
     for (rank = 0; rank < queue->ranks; rank++)
         queue_rank_gone(queue, rank, false);
     TAILQ_FOREACH (entry, &queue->again, place)
-        entry->rank = NOBODY; /* that number will be another rank */
+        entry->rank = NOBODY; /* that number will mean another rank */
 }
 
 void queue_expire(struct queue *queue, int64_t now_ns)
@@ -271,7 +273,7 @@ int64_t queue_due_ns(const struct queue *queue)
     return TAILQ_EMPTY(&queue->doing) ? 0 : TAILQ_FIRST(&queue->doing)->due_ns;
 }
 
-/* --- what is known ---------------------------------------------------------- */
+/* --- the state -------------------------------------------------------------- */
 
 struct queue_counts queue_counts(const struct queue *queue)
 {
@@ -327,8 +329,8 @@ int queue_restore(struct queue *queue, enum queue_change what, int64_t id, int t
     return 0;
 }
 
-/* That id was given out, and so was every smaller one. Of those that nobody has written about
- * since, it is not known that they are done. */
+/* That id was given out, and so was every smaller one. Adds those that are new to AGAIN: they
+ * may not be done. */
 static int reach(struct queue *queue, int64_t id, struct error *err)
 {
     if (id < 0 || id >= QUEUE_ID_MAX || is_last(queue, id))
@@ -357,7 +359,7 @@ static struct queue_shard shard_of(const struct queue *queue, int64_t id, int tr
     return shard;
 }
 
-/* There is no such id. */
+/* Is the id beyond the last shard? */
 static bool is_last(const struct queue *queue, int64_t id)
 {
     return queue->rules.epochs > 0 ? id >= queue->counts.all : id >= QUEUE_ID_MAX;
@@ -394,7 +396,7 @@ static void entry_free(struct queue *queue, struct entry *entry)
     free(entry);
 }
 
-/* The list that it is in. */
+/* Removes the entry from its list. */
 static void leave(struct queue *queue, struct entry *entry)
 {
     if (entry->state == ENTRY_DOING) {
@@ -408,7 +410,7 @@ static void leave(struct queue *queue, struct entry *entry)
     entry->state = ENTRY_NEW;
 }
 
-/* A new one, one that is to be given out again, or one whose lease is renewed. */
+/* Gives the rank an entry that is new or is given out again, or renews its lease. */
 static void lend(struct queue *queue, struct entry *entry, int rank, int64_t now_ns)
 {
     leave(queue, entry);
@@ -421,7 +423,7 @@ static void lend(struct queue *queue, struct entry *entry, int rank, int64_t now
     queue->counts.doing++;
 }
 
-/* It is the next one to be given out. */
+/* Makes the entry the next one that is given out. */
 static void put_back(struct queue *queue, struct entry *entry)
 {
     leave(queue, entry);
@@ -437,7 +439,7 @@ static void put_last(struct queue *queue, struct entry *entry)
     queue->counts.again++;
 }
 
-/* entry may be no more after that. */
+/* May free entry. */
 static void count_failure(struct queue *queue, struct entry *entry)
 {
     struct queue_shard shard = shard_of(queue, entry->id, ++entry->tries);

@@ -26,7 +26,7 @@ static word_f take_name, take_tag, take_id, take_size, take_shard, take_epochs, 
 static const struct {
     const char *key;
     word_f     *take;
-    unsigned    may, must; /* of which commands */
+    unsigned    may, must; /* for which commands */
 } words[] = {
     { "name", take_name, FOR_ALL, FOR_ALL },
     { "tag", take_tag, FOR_ALL, 0 },
@@ -73,8 +73,8 @@ int request_parse(const char *line, size_t size, struct request *request, struct
     word = strsep(&rest, " ");
     rc = find_kind(request, word, err);
     is_known = rc == 0;
-    /* All of them, so that the answer has the tag even if a word before it is wrong: whoever asks
-     * waits for that one. */
+    /* Reads all words, so that the answer has the tag even if a word before it is wrong: the
+     * rank waits for its tag. */
     while ((word = strsep(&rest, " ")) != NULL) {
         struct error why;
 

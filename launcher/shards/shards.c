@@ -15,12 +15,13 @@
 #include "shards/state.h"
 #include "xalloc.h"
 
-/* A rank that waits for others asks again after this, in ms, and longer if there are many. */
+/* A rank that waits for others asks again after this many ms, and later if there are many
+ * ranks. */
 #define WAIT_LEAST_MS 50
 #define WAITS_A_SECOND 5000
-/* Leases that expired, of a dataset: this many are told, and then only their number. */
+/* How many expired leases of a dataset are reported; more are only counted. */
 #define TOLD_MAX 8
-/* The same of shards that were dropped: from then on only the log of the run has each. */
+/* The same for dropped shards; more are only in the log of the run. */
 #define TOLD_DROPPED_MAX 100
 
 struct answer {
@@ -110,7 +111,7 @@ struct queue_counts shards_counts(const struct shards *shards, size_t set)
     return queue_counts(shards->set[set].queue);
 }
 
-/* --- what ranks ask --------------------------------------------------------- */
+/* --- requests of ranks ------------------------------------------------------ */
 
 size_t shards_ask(struct shards *shards, int rank, const char *line, size_t size, int64_t now_ns,
                   char text[SHARDS_ANSWER_SIZE])
@@ -173,14 +174,14 @@ static void take_open(struct shards *shards, const struct request *request, stru
     take_state(set, answer);
 }
 
-/* Was a shard given out in a later epoch than these? What is kept would name shards that there are
- * not. */
+/* Was a shard given out in a later epoch than these rules allow? The kept state would name
+ * shards that do not exist. */
 static bool is_begun(const struct shard_set *set, const struct queue_rules *rules)
 {
     return rules->epochs > 0 && last_epoch(set) >= rules->epochs;
 }
 
-/* From 0; -1: none has begun. */
+/* Counts from 0; -1: no epoch has begun. */
 static int64_t last_epoch(const struct shard_set *set)
 {
     const struct queue_rules *rules = queue_rules(set->queue);
@@ -189,7 +190,7 @@ static int64_t last_epoch(const struct shard_set *set)
     return given > 0 ? (given - 1) / ((rules->size - 1) / rules->shard + 1) : -1;
 }
 
-/* A run that resumes another may have more patience, and more epochs. */
+/* A run that resumes another may have other epochs, retries and leases. */
 static bool is_same(const struct shard_set *set, const struct queue_rules *rules)
 {
     const struct queue_rules *is = queue_rules(set->queue);
@@ -278,7 +279,7 @@ static struct shard_set *find(struct shards *shards, const char *name)
     return NULL;
 }
 
-/* A value of PMI has no blank. */
+/* A PMI value cannot have blanks. */
 static void refuse(struct answer *answer, const char *format, ...)
 {
     char    text[SHARDS_ANSWER_SIZE / 2], *at;
@@ -304,7 +305,7 @@ static void say(struct answer *answer, const char *format, ...)
     answer->size += (size_t)size; /* the longest answer fits: test_shards.c */
 }
 
-/* --- what ends -------------------------------------------------------------- */
+/* --- ranks that exit, leases that expire ------------------------------------ */
 
 void shards_rank_gone(struct shards *shards, int rank, bool has_failed)
 {

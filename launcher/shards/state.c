@@ -21,10 +21,10 @@
 
 #define FIRST_LINE "muster shards 1\n"
 #define LINE_SIZE  512
-/* A file may grow to this, or to so many times what it began with. */
+/* A file may grow to GROWS_BYTES plus GROWS_TIMES its initial size. */
 #define GROWS_BYTES ((size_t)4 << 20)
 #define GROWS_TIMES 8
-#define OPEN_BYTES  36 /* "back 15 4611686018427387903 1000001" and its end */
+#define OPEN_BYTES  36 /* "back 15 4611686018427387903 1000001" and its newline */
 #define DROP_BYTES  28
 #define END_S       5  /* for the last lines, if the disk hangs */
 #define AGAIN_S     10 /* after a failure */
@@ -39,7 +39,7 @@ static int  parse_line(struct shards *shards, char *line, struct error *err);
 static int  parse_open(struct shards *shards, const char *words, struct error *err);
 static int  parse_change(struct shards *shards, char *line, struct error *err);
 
-/* What muster has to write it can read. */
+/* muster can read every file that it writes. */
 _Static_assert(SHARDS_SETS_MAX * ((size_t)QUEUE_OPEN_MAX * OPEN_BYTES +
                                   (size_t)QUEUE_DROPPED_MAX * DROP_BYTES + 2 * LINE_SIZE) +
                        LINE_SIZE < SHARDS_FILE_MAX - LINE_SIZE,
@@ -74,7 +74,7 @@ void state_close(struct shards *shards)
     shards->journal = NULL;
 }
 
-/* The first dataset makes the file. */
+/* Writes the file, which the first dataset creates. */
 void state_opened(const struct shard_set *set)
 {
     if (set->shards->journal != NULL)
@@ -92,7 +92,7 @@ void state_changed(const struct shard_set *set, enum queue_change what,
         return;
     look_for_failure(shards);
     if (journal_size(shards->journal) > shards->most) {
-        write_all(shards); /* with this one */
+        write_all(shards); /* includes this change */
         return;
     }
     if (what == QUEUE_BACK)
@@ -114,7 +114,7 @@ static void write_all(struct shards *shards)
         add_set(&shards->set[i], &text);
     journal_replace(shards->journal, text.bytes, text.size);
     shards->most = GROWS_BYTES + GROWS_TIMES * text.size;
-    if (shards->most > SHARDS_FILE_MAX - LINE_SIZE) /* else it could not be read */
+    if (shards->most > SHARDS_FILE_MAX - LINE_SIZE) /* a larger one could not be read */
         shards->most = SHARDS_FILE_MAX - LINE_SIZE;
     buffer_clear(&text);
 }
@@ -160,7 +160,8 @@ static void add_dropped(int64_t id, void *arg)
     buffer_add_text(writing->text, line);
 }
 
-/* The run goes on; and all is written as soon as that is possible again. */
+/* After a failure the run continues, and AGAIN_S later the next change writes everything
+ * again. */
 static void look_for_failure(struct shards *shards)
 {
     int error = journal_failure(shards->journal);

@@ -1,16 +1,16 @@
 /* state.h - the datasets of a run as a file, and back; only for shards.c
  *
- * Lines of text. A dataset is known by the number of its "open" line, from 0:
+ * Lines of text. A dataset is identified by the number of its "open" line, from 0:
  *
  *     muster shards 1
  *     open name=train size=1000 shard=10 epochs=2 seed=0 shuffle=1 lease=600.000 retries=3
- *     next 0 57      ids below that were given out
- *     back 0 55 1    this one is to do (again), and has failed once
- *     drop 0 12      dropped
- *     done 0 57      done; ids up to that were given out
+ *     next 0 57      ids below 57 were given out
+ *     back 0 55 1    shard 55 must be done (again), and has failed once
+ *     drop 0 12      shard 12 is dropped
+ *     done 0 57      shard 57 is done; ids up to 57 were given out
  *
- * A file begins with what is known, and goes on with what happens. A last line without its end was
- * being written when muster ended: it does not count.
+ * A file begins with the state at one time, and the changes follow. A last line without a
+ * newline was being written when muster was killed: it is ignored.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_STATE_H
@@ -35,12 +35,12 @@ struct shards {
     size_t           sets;
     struct error     refusal; /* empty, or why nothing is given out */
     struct journal  *journal; /* NULL: nothing is kept */
-    size_t           most;    /* bytes of the file, until it is replaced */
-    int64_t          failed_ns; /* when it could not be written; 0: it could */
+    size_t           most;    /* a file with more bytes is replaced */
+    int64_t          failed_ns; /* when a write failed; 0: none did */
     bool             is_failure_told;
 };
 
-/* Another dataset; there is room for it. */
+/* Adds a dataset, for which there must be room. */
 struct shard_set *shards_add(struct shards *shards, const char *name,
                              const struct queue_rules *rules);
 
@@ -52,7 +52,7 @@ void state_opened(const struct shard_set *set);
 void state_changed(const struct shard_set *set, enum queue_change what,
                    const struct queue_shard *shard);
 
-/* For state_read() and its fuzz target: the bytes of a file. */
+/* Parses the bytes of a file, for state_read() and its fuzz target. */
 int state_parse(struct shards *shards, const char *text, size_t size, struct error *err);
 
 #endif

@@ -11,9 +11,10 @@
 #include "run/run.h"
 #include "xalloc.h"
 
-/* Beyond the deadline of a task, for the agent to kill it and say so. */
+/* Time after the deadline of a task for the agent to kill the task and report it. */
 #define LATE_S 10.0
-/* For the nodes that wait for others: each of those has a deadline of its own. */
+/* Limit for nodes that wait for others. It is long, since each of the others has its own
+ * deadline. */
 #define WAIT_S 86400.0
 
 struct round {
@@ -21,12 +22,12 @@ struct round {
     struct node_task_end end;
 };
 
-/* What is known of one node. */
+/* The state of one node. */
 struct asked {
-    int          round;   /* of the last task; -1: none yet */
-    bool         waits;   /* the task has ended */
-    bool         is_over; /* it takes no task any more */
-    size_t       bytes;   /* of its lines in this round */
+    int          round;   /* round of its last task; -1: none yet */
+    bool         waits;   /* its task has ended */
+    bool         is_over; /* it gets no more tasks */
+    size_t       bytes;   /* bytes of its lines in this round */
     struct round rounds[NODE_TASK_ROUNDS_MAX];
 };
 
@@ -76,7 +77,7 @@ void node_task_begin(struct node_task *task, struct run *run, struct node *node)
     next_round(task, run);
 }
 
-/* The task of its next round. */
+/* Sends the node the task of its next round. */
 static void ask(struct node_task *task, struct run *run, struct node *node)
 {
     struct asked *asked = &task->asked[node->index];
@@ -112,7 +113,7 @@ bool node_task_frame(struct node_task *task, struct run *run, struct node *node,
     if (frame->type != FRAME_TASK_LINE && frame->type != FRAME_TASK_END)
         return false;
     if (node->stop_ns != 0)
-        return true; /* it crossed with our STOP */
+        return true; /* the frame crossed with our STOP */
     if (asked->round < 0 || asked->waits || asked->is_over ||
         body_int(body, "id", -1) != asked->round)
         return false;
@@ -124,7 +125,7 @@ bool node_task_frame(struct node_task *task, struct run *run, struct node *node,
     return true;
 }
 
-/* An agent keeps to the bounds. */
+/* False: a line is beyond the limits that an agent must keep. */
 static bool take_line(struct node_task *task, struct run *run, struct node *node,
                       const json_t *line)
 {
@@ -133,7 +134,8 @@ static bool take_line(struct node_task *task, struct run *run, struct node *node
 
     asked->bytes += json_dumpb(line, NULL, 0, JSON_COMPACT);
     if (json_array_size(lines) == FRAME_TASK_LINES_MAX ||
-        asked->bytes > 2 * FRAME_TASK_BYTES_MAX) /* what is escaped may be longer than it came */
+        asked->bytes > 2 * FRAME_TASK_BYTES_MAX) /* our escapes may make a line longer than it
+                                                    was */
         return false;
     json_array_append(lines, (json_t *)line);
     if (task->ops->line != NULL)
@@ -161,7 +163,7 @@ void node_task_over(struct node_task *task, struct run *run, struct node *node)
     next_round(task, run);
 }
 
-/* If no node is at its task any more. */
+/* Begins the next round if no node is still working on its task. */
 static void next_round(struct node_task *task, struct run *run)
 {
     size_t i;

@@ -14,9 +14,9 @@
 
 #define HOUR_S     3600.0
 #define NEVER      HUGE_VAL
-/* A node is asked to go so long before it does, whatever is saved by then. */
+/* A node must leave this long before it is lost, whether or not the ranks have saved. */
 #define MARGIN_S   20.0
-/* A training that is not over then will never be: of the time after the trace, and of turns. */
+/* Limits for a training that never ends: time after the trace, and turns. */
 #define BEYOND_S   (60.0 * 86400)
 #define TURNS_MAX  20000000
 
@@ -24,16 +24,16 @@ enum state {
     STARTING, /* until until_s, then it trains */
     TRAINING, /* until the next checkpoint at until_s */
     SAVING,   /* until until_s */
-    STOPPING, /* until until_s, then it is OVER for the policy */
+    STOPPING, /* until until_s, then the policy gets OVER */
     WAITING,  /* for the policy */
     ENDED,
 };
 
 struct host {
     bool   is_there;
-    double failed_s; /* when it was last lost, or did not come */
-    double joined_s; /* JOINING: when that is decided */
-    double missed_s; /* it is gone, and that is noticed then */
+    double failed_s; /* when it was last lost, or failed to join */
+    double joined_s; /* JOINING: when that succeeds or fails */
+    double missed_s; /* when muster notices that it is gone */
 };
 
 struct cluster {
@@ -49,11 +49,11 @@ struct cluster {
 
     enum state      state;
     double          until_s;
-    double          begun_s;              /* this generation */
-    double          changed_s;            /* the size of the world */
+    double          begun_s;              /* when this generation began */
+    double          changed_s;            /* when the world last changed its size */
     double          ended_s;              /* STOPPING: since when */
-    double          leave_s;              /* a node leaves, or the world grows: at the latest */
-    bool            is_asked_to_end;      /* ... as soon as it is saved */
+    double          leave_s;              /* at the latest: a node leaves, or the world grows */
+    bool            is_asked_to_end;      /* ... as soon as the ranks have saved */
     enum policy_end end;
     double          done, saved;          /* hours of one node */
 };
@@ -114,7 +114,7 @@ void cluster_run(const struct trace *trace, const struct job *job,
     free(cluster.host);
 }
 
-/* All hosts are on the list; the first ones are the world. */
+/* All hosts are on the list; the first of them make up the world. */
 static void begin(struct cluster *cluster)
 {
     const struct trace *trace = cluster->trace;
@@ -136,7 +136,7 @@ static void begin(struct cluster *cluster)
     start(cluster);
 }
 
-/* When something happens next. */
+/* Returns when the next event happens. */
 static double next_s(const struct cluster *cluster)
 {
     double at_s = cluster->until_s, due_s;
@@ -153,7 +153,7 @@ static double next_s(const struct cluster *cluster)
     return fmax(at_s, cluster->now_s);
 }
 
-/* Time passes; nothing happens meanwhile. */
+/* Lets time pass until until_s, without events. */
 static void pass(struct cluster *cluster, double until_s)
 {
     struct result *result = cluster->result;
@@ -166,7 +166,7 @@ static void pass(struct cluster *cluster, double until_s)
     switch (cluster->state) {
     case STARTING: result->starting += hours; break;
     case TRAINING:
-        if (is_whole(cluster)) /* else all wait for one that is gone */
+        if (is_whole(cluster)) /* else all ranks wait for a lost node */
             cluster->done += hours * (double)cluster->members.places;
         else
             result->stopping += hours;
@@ -186,7 +186,7 @@ static bool is_whole(const struct cluster *cluster)
     for (i = 0; i < cluster->members.places; i++) {
         const struct host *host = &cluster->host[cluster->members.place[i]];
 
-        if (!host->is_there || host->missed_s != NEVER) /* it may be back, but its ranks are not */
+        if (!host->is_there || host->missed_s != NEVER) /* its ranks are gone for good */
             return false;
     }
     return true;
@@ -216,7 +216,7 @@ static void take_event(struct cluster *cluster, const struct trace_event *event)
     case TRACE_LOSE:
         lose(cluster, event->host);
         break;
-    case TRACE_RETURN: /* as another machine, which is offered anew */
+    case TRACE_RETURN: /* as another machine, which is offered again */
         cluster->host[event->host].is_there = true;
         member->is_leaving = false;
         break;
@@ -238,11 +238,11 @@ static void lose(struct cluster *cluster, int which)
     host->is_there = false;
     if (state == MEMBER_IN || state == MEMBER_SPARE)
         host->missed_s = fmin(host->missed_s, cluster->now_s + cluster->job->detect_s);
-    if (state == MEMBER_IN && cluster->state == STOPPING) /* nobody can say that it is empty */
+    if (state == MEMBER_IN && cluster->state == STOPPING) /* it cannot report its end */
         cluster->until_s = fmax(cluster->until_s, host->missed_s);
 }
 
-/* All save as soon as they can. */
+/* All ranks save as soon as they can. */
 static void notice(struct cluster *cluster, const struct trace_event *event)
 {
     struct member *member = &cluster->members.item[event->host];
@@ -361,7 +361,7 @@ static void train(struct cluster *cluster)
         left_s = (job->work - cluster->done) * HOUR_S / (double)cluster->members.places;
     cluster->state = TRAINING;
     cluster->until_s = cluster->now_s + fmin(job->every_s, fmax(left_s, 0));
-    if (!is_whole(cluster)) /* it waits for what is gone */
+    if (!is_whole(cluster)) /* the ranks wait for the lost node */
         cluster->until_s = NEVER;
     else if (cluster->is_asked_to_end)
         save(cluster);
@@ -473,7 +473,7 @@ static void start(struct cluster *cluster)
     cluster->state = STARTING;
     cluster->begun_s = cluster->now_s + cluster->job->start_s;
     cluster->until_s = cluster->begun_s + cluster->job->loading_s;
-    /* One that is gone already is missed, once. */
+    /* muster will notice, once, that a node is gone already. */
     for (places = 0; places < members->places; places++)
         if (!cluster->host[members->place[places]].is_there)
             lose(cluster, (int)members->place[places]);
@@ -538,7 +538,7 @@ static void judge_end(struct cluster *cluster, enum policy_why why)
         wrong(cluster, "it ends well, but is not done");
 }
 
-/* As muster documents them. */
+/* Returns the exit status, as documented for muster. */
 static int status_of(const struct cluster *cluster, enum policy_why why)
 {
     if (why == POLICY_WHY_NONE)

@@ -1,7 +1,7 @@
-/* cluster.h - a run on a cluster that is a trace, with muster's own policy and a virtual clock
+/* cluster.h - simulates a run on the cluster of a trace, with muster's policy
  *
- * What launcher/run does with processes, this does with numbers: it tells policy.h and members.h
- * what happens, and carries out what they say. Times are seconds since the start.
+ * It does with numbers what launcher/run does with processes: it passes events to policy.h and
+ * members.h, and executes their decisions. Times are seconds of a virtual clock from the start.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SIM_CLUSTER_H
@@ -10,31 +10,31 @@
 #include "elastic/policy.h"
 #include "sim/trace.h"
 
-/* What the training is like, and how long things take. */
+/* The training, and how long its steps take. */
 struct job {
-    int    nodes;     /* that it starts with */
-    int    slots;     /* ranks of each */
-    double work;      /* hours of one node until it is done; 0: it never is */
+    int    nodes;     /* at the start */
+    int    slots;     /* ranks per node */
+    double work;      /* hours of one node until the training is done; 0: never */
     double every_s;   /* between two checkpoints */
     double saving_s;  /* one checkpoint */
     double loading_s; /* from the first instruction until the first step */
     double start_s;   /* from the decision to the first instruction */
-    double stop_s;    /* from the first failure until nothing is left */
-    double detect_s;  /* a node without a word is lost */
+    double stop_s;    /* from the first failure until all processes are gone */
+    double detect_s;  /* until a silent node counts as lost */
     double join_s;    /* to connect a node and to check it */
     int    code;      /* of a rank that fails */
 };
 
-/* Hours, but for counts. */
+/* All values but status and counts are hours. */
 struct result {
     int    status;      /* muster's exit status; -1: the trace is over */
     int    generations;
     double wall;
-    double useful;      /* of one node: what was done and kept */
-    double lost;        /* of one node: done again */
+    double useful;      /* of one node: work done and kept */
+    double lost;        /* of one node: work done again */
     double starting, saving, stopping, waiting; /* of the run */
     double paid;        /* of one node: connected */
-    char   wrong[200];  /* an invariant that did not hold; empty: all did */
+    char   wrong[200];  /* an invariant that did not hold; empty: all held */
 };
 
 void cluster_run(const struct trace *trace, const struct job *job,

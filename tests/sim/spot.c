@@ -1,11 +1,11 @@
-/* spot.c - muster's policies of restarts, on a cluster that is a file
+/* spot.c - muster's restart policies, simulated on a cluster from a trace file
  *
- *     spot --trace FILE [OPTION...]     what each policy makes of it: a table
- *     spot --generate SEED [OPTION...]  a trace, to stdout
- *     spot --schedules COUNT [--seed N] so many random runs; each must keep its promises
- *     spot --schedules 1 --seed N -v    that one, in words
+ *     spot --trace FILE [OPTION...]     a table with the result of each policy
+ *     spot --generate SEED [OPTION...]  write a trace to stdout
+ *     spot --schedules COUNT [--seed N] COUNT random runs, which check all invariants
+ *     spot --schedules 1 --seed N -v    one of these runs, in words
  *
- * The policy is muster's own code (launcher/elastic); README here says what is counted.
+ * The policy is muster's own code (launcher/elastic). README here explains the numbers.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -177,7 +177,7 @@ static int compare(const struct settings *settings)
     return status;
 }
 
-/* Goodput: of what the world would have done in all the time of the trace. */
+/* Goodput: the share of the work that the world could have done in the time of the trace. */
 static void show(const char *name, const struct trace *trace, const struct job *job,
                  const struct result *result)
 {
@@ -209,7 +209,7 @@ static int generate(const struct settings *settings)
     return ferror(stdout) ? 1 : 0;
 }
 
-/* ---- many, at random ---- */
+/* ---- many random traces ---- */
 
 static int run_schedules(const struct settings *settings)
 {
@@ -257,7 +257,7 @@ static int kind_of(int status)
            status == 1 || status == 137 ? END_RANK : END_UNKNOWN;
 }
 
-/* Bad weather, so that much happens in each. */
+/* Draws bad weather, so that each run has many events. */
 static void draw(uint64_t seed, struct trace_weather *weather, struct job *job,
                  struct policy_rules *rules)
 {

@@ -17,7 +17,7 @@
 #define LINE_MAX_BYTES 200
 #define WORDS_MAX      4
 #define BLANKS         " \t\r\n"
-/* How soon a host that flaps is gone again, and how often it does so. */
+/* A flapping host: how soon it is gone again, and how often. */
 #define FLAP_S 40.0
 #define FLAPS  3
 
@@ -177,7 +177,7 @@ static void add(struct trace *trace, struct trace_event event)
     trace->event[trace->count++] = event;
 }
 
-/* ---- a generated one ---- */
+/* ---- a generated trace ---- */
 
 struct generator {
     struct trace               *trace;
@@ -224,7 +224,7 @@ static void live(struct generator *generator, int host, double from_s)
     }
 }
 
-/* With or without a notice, alone or not. Returns when it is gone. */
+/* Adds the loss of a host, perhaps with a notice or a neighbour's loss. Returns its time. */
 static double leave(struct generator *generator, int host, double from_s)
 {
     const struct trace_weather *weather = generator->weather;
@@ -268,7 +268,7 @@ static int compare_events(const void *a, const void *b)
     return (int)x->kind - (int)y->kind;
 }
 
-/* Hosts take each other along: what cannot be is left out. */
+/* Drops impossible events, which arise when hosts are lost together. */
 static void drop_nonsense(struct trace *trace)
 {
     bool  *is_gone = xcalloc((size_t)trace->hosts, sizeof *is_gone);
@@ -288,7 +288,7 @@ static void drop_nonsense(struct trace *trace)
     free(is_gone);
 }
 
-/* [0, 1): splitmix64. */
+/* Returns a number in [0, 1), by splitmix64. */
 static double uniform(struct generator *generator)
 {
     uint64_t x = generator->state += 0x9e3779b97f4a7c15u;
@@ -299,7 +299,7 @@ static double uniform(struct generator *generator)
     return (double)(x >> 11) / 9007199254740992.0;
 }
 
-/* Exponential, in whole seconds, so that a written trace is the same one. */
+/* Exponential, in whole seconds, so that writing and reading a trace does not change it. */
 static double around(struct generator *generator, double mean)
 {
     return ceil(-log(1 - uniform(generator)) * mean) + 1;

@@ -1,15 +1,16 @@
-/* trace.h - what happens to the hosts of a cluster, and when
+/* trace.h - a trace: the events on the hosts of a cluster, with their times
  *
  *     # comment
- *     hosts 8                 their names are host1 ... host8, all there at first
- *     price 1.00 0.30         of a host and hour, on demand and spot
- *     until 24h               here it ends
- *     10m    notice host3 2m  it goes in two minutes
- *     12m    lose host3       it is gone; without a notice before, all of a sudden
+ *     hosts 8                 named host1 ... host8, all present at first
+ *     price 1.00 0.30         of a host per hour, on demand and spot
+ *     until 24h               end of the trace
+ *     10m    notice host3 2m  host3 will be lost in two minutes
+ *     12m    lose host3       host3 is gone; suddenly, if there was no notice
  *     40m30s return host3
- *     55m    fail host5       a rank fails there; the host is well
+ *     55m    fail host5       a rank fails there; the host is healthy
  *
- * Times rise. A host that is gone cannot go, and one that is there cannot return.
+ * Times must not decrease. A host that is gone cannot be lost or fail, and a host that is
+ * present cannot return.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SIM_TRACE_H
@@ -31,7 +32,7 @@ struct trace_event {
     double          at_s;
     enum trace_kind kind;
     int             host;   /* 0 ... hosts - 1 */
-    double          lead_s; /* NOTICE: until it goes */
+    double          lead_s; /* NOTICE: until the host is lost */
 };
 
 struct trace {
@@ -41,22 +42,22 @@ struct trace {
     size_t              count;
 };
 
-/* -1 with "FILE:LINE: ..." in err. Clear it in any case. */
+/* -1: error, with "FILE:LINE: ..." in err. Call trace_clear() even then. */
 int  trace_read(struct trace *trace, const char *path, struct error *err);
 void trace_clear(struct trace *trace);
 
-/* What a generated one is like. Times in seconds, all of them means. */
+/* Parameters of a generated trace. Times are in seconds; all but until_s are means. */
 struct trace_weather {
     int    hosts;
     double until_s, up_s, down_s;
     double lead_s;    /* of a notice */
-    double noticed;   /* the share of losses that have one */
+    double noticed;   /* the share of losses with a notice */
     double together;  /* the share of losses that take a neighbour along */
     double flapping;  /* the share of returns that do not last */
     double fail_s;    /* between failures of ranks, anywhere; 0: none fail */
 };
 
-/* The same for the same seed, everywhere. */
+/* Generates a trace, the same on every machine for the same seed. */
 void trace_generate(struct trace *trace, const struct trace_weather *weather, uint64_t seed);
 void trace_write(const struct trace *trace, FILE *out);
 

@@ -20,7 +20,7 @@ struct trial {
     const struct pattern    *pattern;
     struct transfer          transfer;
     size_t                   in_count, out_count; /* elements */
-    size_t                   bytes;               /* of the larger */
+    size_t                   bytes;               /* of the larger buffer */
     bool                     in_place;
 };
 
@@ -54,7 +54,7 @@ int bench_init(struct bench *bench, const struct check_options *options,
                const struct roster *roster, struct comm *comm, struct error *err)
 {
     const enum dtype type = (enum dtype)options->dtype;
-    const size_t     least = (size_t)comm->size * 2 * sizeof(int64_t); /* check_barrier's */
+    const size_t     least = (size_t)comm->size * 2 * sizeof(int64_t); /* for check_barrier() */
     size_t           room = (size_t)options->bytes_max;
 
     if (room < least)
@@ -84,7 +84,7 @@ void bench_clear(struct bench *bench)
     *bench = (struct bench){ 0 };
 }
 
-/* The test suite proves that wrong values are found by making some. */
+/* The test suite makes a rank corrupt its values, to prove that the check finds them. */
 static bool is_corrupt_rank(int rank)
 {
     const char *text = getenv("MUSTER_TEST_CORRUPT_RANK");
@@ -124,7 +124,7 @@ int bench_run(struct bench *bench, const struct collective *what, struct report 
          bytes = next_size(bench->options, bytes)) {
         trial_make(&trial, bench, what, bytes);
         if (trial.transfer.count == last_count && what->want != NULL)
-            continue; /* both are one element for each rank */
+            continue; /* both sizes are one element per rank */
         last_count = trial.transfer.count;
         if (run_trial(bench, &trial, report, &why) < 0)
             return err_set(err, "%s (checking %s, %zu bytes)", why.text, what->name,
@@ -135,7 +135,7 @@ int bench_run(struct bench *bench, const struct collective *what, struct report 
     return 0;
 }
 
-/* From -b by factors of -f; the last size is always -e itself. */
+/* Returns the next size: from -b by factors of -f; the last size is always -e. 0: no more. */
 static size_t next_size(const struct check_options *options, size_t bytes)
 {
     const size_t max = (size_t)options->bytes_max, factor = (size_t)options->factor;
@@ -166,7 +166,7 @@ static void trial_make(struct trial *trial, const struct bench *bench,
     };
 }
 
-/* The same buffer for both, or this rank's own part of the larger one. */
+/* Uses the same buffer for in and out, or this rank's part of the larger one. */
 static void trial_in_place(struct trial *trial, const struct bench *bench)
 {
     const size_t part = trial->transfer.count * dtype_size(trial->transfer.type);
@@ -183,7 +183,7 @@ static void trial_in_place(struct trial *trial, const struct bench *bench)
 static int run_trial(struct bench *bench, const struct trial *trial, struct report *report,
                      struct error *err)
 {
-    double            sums[2], in_place_sums[2] = { 0, 0 }; /* wrong elements, seconds */
+    double            sums[2], in_place_sums[2] = { 0, 0 }; /* wrong elements and seconds */
     const int         ranks = bench->comm->size;
     const bool        both = bench->options->nccl_tests && trial->what->in_place;
     struct trial      in_place = *trial;
@@ -205,7 +205,7 @@ static int run_trial(struct bench *bench, const struct trial *trial, struct repo
     return 0;
 }
 
-/* Compared, then timed; the sums over all ranks. */
+/* Checks the results, then times the calls. sums: over all ranks. */
 static int run_once(struct bench *bench, const struct trial *trial, double sums[2],
                     struct error *err)
 {
@@ -225,7 +225,7 @@ static int run_once(struct bench *bench, const struct trial *trial, double sums[
     return sum_over_ranks(bench, sums, 2, err);
 }
 
-/* Fill, call once, and compare every element of the result. */
+/* Fills the buffers, calls once, and compares every element of the result. */
 static int check_values(struct bench *bench, const struct trial *trial, double *wrong,
                         struct error *err)
 {
@@ -240,8 +240,8 @@ static int check_values(struct bench *bench, const struct trial *trial, double *
     return 0;
 }
 
-/* What does not arrive must not be there already. The root of a broadcast sends what it has
- * in out. */
+/* Overwrites out, so that a missing result is not hidden by an old one. The root of a broadcast
+ * sends from out. */
 static int fill(struct bench *bench, const struct trial *trial, struct error *err)
 {
     const int        rank = bench->comm->rank;
@@ -283,7 +283,7 @@ static void compare(struct bench *bench, const struct trial *trial, double *wron
               trial->bytes, dtype_name(t->type), count, first, got, (long long)first_want);
 }
 
-/* Here and at once; the first is in the verdict, too. */
+/* Prints a wrong result on this rank at once; the verdict also has the first one. */
 static void say_wrong(struct bench *bench, const char *format, ...)
 {
     char    text[sizeof bench->first_wrong];
@@ -298,14 +298,14 @@ static void say_wrong(struct bench *bench, const char *format, ...)
         memcpy(bench->first_wrong, text, sizeof text);
 }
 
-/* Nobody leaves a barrier before the last one has come. Clocks compare only within
- * a machine, so each rank looks at those of its own. */
+/* Checks that no rank leaves a barrier before the last rank has reached it. Clocks are
+ * comparable only on one machine, so each rank compares only with ranks on its own machine. */
 static int check_barrier(struct bench *bench, double *wrong, struct error *err)
 {
     const struct timespec     late = { .tv_nsec = 2000000 };
     struct comm              *comm = bench->comm;
     const struct roster_rank *rank = bench->roster->rank, *self = &rank[comm->rank];
-    int64_t                   times[2], *all = bench->staging; /* came, left */
+    int64_t                   times[2], *all = bench->staging; /* [0] arrival, [1] departure */
     int                       i;
 
     if (comm->rank == comm->size - 1)
@@ -328,7 +328,7 @@ static int check_barrier(struct bench *bench, double *wrong, struct error *err)
     return 0;
 }
 
-/* Seconds a call, calls being issued back to back and waited for once. */
+/* Measures the seconds per call. Issues the calls back to back and waits once. */
 static int time_calls(struct bench *bench, const struct trial *trial, double *time_s,
                       struct error *err)
 {
@@ -369,13 +369,13 @@ static int sum_over_ranks(struct bench *bench, double *values, size_t count,
     return fetch(bench, values, bench->out, bytes, err);
 }
 
-/* What staging holds, to the communicator's memory. */
+/* Copies from staging to the communicator's memory. */
 static int load(struct bench *bench, void *to, size_t bytes, struct error *err)
 {
     return bench->comm->ops->copy(bench->comm, to, bench->staging, bytes, COMM_FROM_HOST, err);
 }
 
-/* And back, once all is done. */
+/* Waits for all operations, then copies from the communicator's memory to the host. */
 static int fetch(struct bench *bench, void *to, const void *from, size_t bytes,
                  struct error *err)
 {

@@ -1,4 +1,4 @@
-/* check.c - see check.h; here, one layer after the other
+/* check.c - see check.h; runs the layers in order
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -62,8 +62,8 @@ static int meet(struct check *check, struct error *err)
     return CHECK_OK;
 }
 
-/* All ranks stop after the same layer, and rank 0 alone ends with its status: the others
- * have nothing to add. */
+/* All ranks stop after the same layer. Only rank 0 exits with its status; the others exit with
+ * 0. */
 static int run_layers(struct check *check, struct error *err)
 {
     int layer, status = CHECK_OK;
@@ -96,7 +96,7 @@ static int run_layer(struct check *check, enum layer layer, struct error *err)
     snprintf(key, sizeof key, "in%d", layer);
     if (own != CHECK_OK && (check->pmi.timed_out || check->roster.nodes == 0))
         return stop_here(check, layer, own, why.text, key);
-    status = own; /* all know, and perhaps the others do not vote as we do */
+    status = own; /* no vote: all ranks know it, and other versions may vote otherwise */
     if (own == CHECK_NOT_ALL)
         add_fault(check, why.text);
     else
@@ -117,7 +117,7 @@ static int run_layer(struct check *check, enum layer layer, struct error *err)
     return status;
 }
 
-/* The status that all agree on. */
+/* Returns the status that all ranks agree on. */
 static int agree(struct check *check, enum layer layer, int own, const char *text,
                  struct error *err)
 {
@@ -141,9 +141,9 @@ static int agree(struct check *check, enum layer layer, int own, const char *tex
     return status;
 }
 
-/* Somebody does not come, or PMI is gone: end without the others. key: what those of this
- * node have put that came. The first rank to leave ends the run, so each leaves the others a
- * moment to say what they know, and rank 0 the most. */
+/* A rank does not come, or PMI has failed, so stop without the others. key: the key that the
+ * ranks of this node put when they arrive. The run ends when the first rank exits, so each rank
+ * first gives the others time to print their messages, and rank 0 gets the most time. */
 static int stop_here(struct check *check, enum layer layer, int status, const char *text,
                      const char *key)
 {
@@ -176,7 +176,7 @@ static void add_fault(struct check *check, const char *text)
         strlist_add(&check->report.faults, text);
 }
 
-/* Rank 0 tells the end before anybody leaves. */
+/* Rank 0 reports before any rank exits. */
 static int leave(struct check *check, int status, struct error *err)
 {
     struct comm *comm = check->comm;

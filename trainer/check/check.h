@@ -1,24 +1,24 @@
 /* check.h - muster-train check: are these nodes fit for a run?
  *
- * In this order, so that the first thing that is wrong is the one that is named:
- * the ranks that are here are those that were launched, and their nodes are alike; they reach
- * each other; they can be connected; what they send arrives unchanged; how fast between each
- * two nodes; how fast all together; does one compute more slowly. Rank 0 tells.
+ * The check asks these questions in order, so that it names the first problem: Are the ranks
+ * those that were launched, and do their nodes have the same setup? Do the nodes reach each
+ * other? Can the ranks be connected? Does data arrive unchanged? How fast is each pair of
+ * nodes? How fast are all together? Is a rank slow to compute? Rank 0 reports.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_CHECK_H
 #define MUSTER_CHECK_H
 
-/* Exit statuses, as --help tells them. */
+/* The exit statuses, as in --help. */
 enum check_status {
     CHECK_OK = 0,
-    CHECK_WRONG = 1,    /* an element was not what it must be */
-    CHECK_USAGE = 2,    /* or the results could not be written */
+    CHECK_WRONG = 1,    /* an element has a wrong value */
+    CHECK_USAGE = 2,    /* wrong usage, or the results could not be written */
     CHECK_BACKEND = 3,  /* no communicator, or it broke */
     CHECK_TIMEOUT = 4,
-    CHECK_NOT_ALL = 5,  /* the ranks here are not the ranks launched */
-    CHECK_UNREACHED = 6, /* nodes do not reach each other */
-    CHECK_SLOW = 7,     /* all is right, but a node or a link is slow */
+    CHECK_NOT_ALL = 5,  /* the ranks are not those that were launched */
+    CHECK_UNREACHED = 6, /* some nodes do not reach each other */
+    CHECK_SLOW = 7,     /* all results are right, but a node or a link is slow */
 };
 
 int check_main(int argc, char **argv);

@@ -20,9 +20,9 @@ static const struct option_row {
     enum kind   kind;
     size_t      field;
     int64_t     min, max;
-    const char *value; /* the default, as it would be typed */
+    const char *value; /* the default, as on the command line */
     const char *arg, *help;
-    const char *quick, *full; /* the defaults with --quick and --full; NULL: the same */
+    const char *quick, *full; /* the defaults with --quick and --full; NULL: value */
 } rows[] = {
 #define FIELD(NAME) offsetof(struct check_options, NAME)
     { "quick", 'q', KIND_SWITCH, FIELD(quick), 0, 0, NULL, NULL,
@@ -93,7 +93,7 @@ int check_options_parse(struct check_options *options, int argc, char **argv,
     *end = '\0';
 
     opterr = 0;
-    optind = 0; /* glibc: start afresh */
+    optind = 0; /* glibc: reinitialize getopt */
     while ((got = getopt_long(argc, argv, letters, longs, &at)) != -1) {
         if (got == '?' || got == ':')
             return bad_option(got, argv, err);
@@ -111,7 +111,7 @@ int check_options_parse(struct check_options *options, int argc, char **argv,
     return choose(options, argc - optind, argv + optind, err);
 }
 
-/* What --quick and --full change, where nothing else was asked for. */
+/* Sets the defaults of --quick and --full for options that were not given. */
 static int set_presets(struct check_options *options, const bool *given, struct error *err)
 {
     const char *value;
@@ -127,7 +127,7 @@ static int set_presets(struct check_options *options, const bool *given, struct 
     return 0;
 }
 
-/* getopt leaves the letter in optopt, or 0 there when it was a long option. */
+/* getopt leaves the letter in optopt, or 0 for a long option. */
 static int bad_option(int got, char **argv, struct error *err)
 {
     const char  letter[] = { '-', (char)optopt, '\0' };
@@ -143,7 +143,7 @@ static const struct option_row *row_of_letter(int letter)
     size_t i = 0;
 
     while (rows[i].letter != letter)
-        i++; /* getopt knows no other letters */
+        i++; /* getopt returns only known letters */
     return &rows[i];
 }
 
@@ -189,7 +189,7 @@ static int set(struct check_options *options, const struct option_row *row,
     return rc < 0 ? err_set(err, "--%s: %s", row->name, why.text) : 0;
 }
 
-/* Words behind the options name collectives; none: all of them. */
+/* Arguments after the options name collectives; without any, all are run. */
 static int choose(struct check_options *options, int argc, char **argv, struct error *err)
 {
     int i, word;

@@ -1,6 +1,6 @@
 /* check_options.h - the command line of muster-train check
  *
- * Letters are those of nccl-tests.
+ * The option letters are those of nccl-tests.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_CHECK_OPTIONS_H
@@ -16,24 +16,24 @@
 
 struct check_options {
     int64_t     bytes_min, bytes_max;
-    int64_t     factor;      /* from one size to the next; the last one is bytes_max */
-    int64_t     iterations;  /* timed */
-    int64_t     warmups;     /* not timed */
-    int64_t     checks;      /* whose values are compared */
+    int64_t     factor;      /* between two sizes; the last size is bytes_max */
+    int64_t     iterations;  /* timed calls */
+    int64_t     warmups;     /* calls that are not timed */
+    int64_t     checks;      /* calls whose results are compared */
     int64_t     dtype, redop;
-    const char *backend;     /* "auto", "nccl", "gloo"; borrowed from argv, as json is */
+    const char *backend;     /* "auto", "nccl", "gloo"; texts are borrowed from argv */
     const char *json, *html; /* NULL: none; "-": standard output */
     bool        quick, full; /* not both */
     bool        nccl_tests;  /* only the collectives, in the columns of nccl-tests */
-    bool        has_chosen;  /* collectives were named */
+    bool        has_chosen;  /* collectives were named on the command line */
     double      timeout_s;
-    bool        run[COLLECTIVES_MAX]; /* which collectives */
+    bool        run[COLLECTIVES_MAX]; /* run this row of collectives[]? */
 };
 
 enum check_options_result { CHECK_OPTIONS_RUN, CHECK_OPTIONS_HELP };
 
-/* Fill from the defaults and argv. Returns a check_options_result, or -1 with what
- * is wrong in err. */
+/* Sets options from the defaults and argv. Returns a check_options_result, or -1 with the
+ * reason in err. */
 int check_options_parse(struct check_options *options, int argc, char **argv,
                         struct error *err);
 

@@ -19,7 +19,7 @@ static int64_t want_broadcast(const struct pattern *pattern, const struct comm *
     return pattern_value(pattern, 0, i);
 }
 
-/* Each rank sends to the next and receives from the one before, all at once. */
+/* Each rank sends to the next rank and receives from the previous one, all at the same time. */
 static int run_sendrecv(struct comm *comm, const struct transfer *t, struct error *err)
 {
     int next = (comm->rank + 1) % comm->size;
@@ -91,7 +91,7 @@ static int64_t want_alltoall(const struct pattern *pattern, const struct comm *c
     return pattern_value(pattern, (int)(i / count), (size_t)comm->rank * count + i % count);
 }
 
-/* nccl-tests' doc/PERFORMANCE.md derives these. */
+/* These factors are derived in doc/PERFORMANCE.md of nccl-tests. */
 static double all_of_it(int ranks)
 {
     (void)ranks;

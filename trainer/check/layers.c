@@ -16,7 +16,7 @@
 #include "check/nodes/post.h"
 #include "xalloc.h"
 
-#define REACH_S 4.0 /* a connection that comes at all comes by the second attempt, after 1 s */
+#define REACH_S 4.0 /* if TCP's second attempt, after 1 s, fails, later ones fail, too */
 
 static int  choose_backend(struct check *check, struct error *err);
 static int  post_facts(struct check *check, struct error *err);
@@ -40,7 +40,7 @@ static int run_preflight(struct check *check, struct error *err)
     status = choose_backend(check, err);
     if (status != CHECK_OK)
         return status;
-    /* One rank alone needs no network. */
+    /* A single rank needs no network. */
     if (iface_choose(check->backend, &check->iface, err) < 0 && check->pmi.size > 1)
         return CHECK_BACKEND;
     return post_facts(check, err) < 0 ? check_failed(check) : CHECK_OK;
@@ -139,14 +139,14 @@ static int run_reach(struct check *check, struct error *err)
     if (opened < 0)
         return CHECK_BACKEND;
     if (reach_try(&check->reach, &check->pmi, reach_limit(check), &failed, err) < 0) {
-        check->is_ours = false; /* somebody does not listen, and says why */
+        check->is_ours = false; /* another rank does not listen, and reports why */
         return check_failed(check);
     }
-    err->text[0] = '\0'; /* rank 0 tells of all pairs */
+    err->text[0] = '\0'; /* rank 0 reports all pairs */
     return failed > 0 ? CHECK_UNREACHED : CHECK_OK;
 }
 
-/* How long to wait for connections: the others wait for us. */
+/* Returns how long to wait for connections, while the other ranks wait for this one. */
 static double reach_limit(const struct check *check)
 {
     const double part_s = check->options.timeout_s / 4;
@@ -163,7 +163,7 @@ void check_reach_again(struct check *check)
     reach_close(&check->reach);
     if (check->roster.nodes < 2)
         return;
-    /* What fails here is no news beside what has failed already: rank 0 tells what there is. */
+    /* Ignore failures, because the check has failed already; rank 0 reports what it can. */
     (void)reach_open(&check->reach, &check->roster, &check->pmi, &check->iface, 1, &err);
     if (pmi_barrier(&check->pmi, &err) < 0)
         return;
@@ -247,7 +247,7 @@ static void tell_values(struct check *check)
              check->comm->size > 1 ? "send and recv, " : "");
 }
 
-/* With collectives chosen it is a benchmark: only those are run. */
+/* Were collectives chosen? Then the check is a benchmark and runs only those. */
 static bool has_chosen(const struct check *check)
 {
     return check->options.nccl_tests || check->options.has_chosen;
@@ -370,7 +370,7 @@ static int run_arrival(struct check *check, struct error *err)
     median = arrival_median(check->work_s, roster->size);
     for (rank = 0; rank < roster->size; rank++)
         check->slow[LAYER_ARRIVAL] |= check->work_s[rank] > ARRIVAL_SLOW * median;
-    /* Nodes that are one machine take the time from each other. */
+    /* Nodes on the same machine share its CPUs, so their times mean nothing. */
     check->slow[LAYER_ARRIVAL] &= roster->machines == roster->nodes;
     return CHECK_OK;
 }

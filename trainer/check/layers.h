@@ -1,4 +1,4 @@
-/* layers.h - what muster-train check does, layer by layer
+/* layers.h - the layers of muster-train check
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_LAYERS_H
@@ -23,34 +23,34 @@ struct check {
     struct iface         iface;
     struct report        report;
     const char          *backend;     /* "nccl" or "gloo" */
-    struct error         backend_why; /* "": it was asked for, or fits */
+    struct error         backend_why; /* why not nccl; "": the user chose, or nccl is used */
     struct reach         reach;
     struct comm         *comm;
     struct bench         bench;
     struct matrix        matrix;
     double              *work_s; /* of each rank */
 
-    /* Of the layer that is run. */
-    bool is_ours;      /* a failure began here */
-    char summary[300]; /* rank 0's line when all is well */
+    /* State of the running layer. */
+    bool is_ours;      /* a failure started on this rank */
+    char summary[300]; /* rank 0's line if the layer succeeds */
 
-    bool slow[LAYERS]; /* right, but not as fast as it should be */
-    bool is_over;      /* ended without the others */
+    bool slow[LAYERS]; /* the layer's results are right, but slow */
+    bool is_over;      /* this rank has stopped without the others */
 };
 
-/* run: on all ranks; a check_status, or LAYER_SKIP, the same everywhere. tell: on rank 0, when
- * all went well; what was found, into the report. NULL: nothing. */
+/* run: called on all ranks; returns a check_status, or LAYER_SKIP on all ranks. tell: called on
+ * rank 0 if the layer succeeds; adds its results to the report. NULL: nothing to add. */
 #define LAYER_SKIP (-1)
 extern const struct layer_row {
     int  (*run)(struct check *check, struct error *err);
     void (*tell)(struct check *check);
 } layers[LAYERS];
 
-/* On all ranks, after the communicator broke: do the nodes reach each other now? The answer
- * goes before the other faults. */
+/* Call it on all ranks after the communicator broke: do the nodes still reach each other? Puts
+ * the answer before the other faults. */
 void check_reach_again(struct check *check);
 
-/* The exit status for the failure that just happened: CHECK_TIMEOUT or CHECK_BACKEND. */
+/* Returns the exit status for the last failure: CHECK_TIMEOUT or CHECK_BACKEND. */
 int check_failed(const struct check *check);
 
 #endif

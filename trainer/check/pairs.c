@@ -1,7 +1,8 @@
 /* pairs.c - see pairs.h
  *
- * Of a pair the node with the lower number leads. It says by a word of 8 bytes what comes
- * next (LATENCY, THERE, BACK or BOTH, and how many bytes), takes the time, and ends with 0.
+ * In a pair, the node with the lower number leads. It announces each step with a word of 8
+ * bytes (LATENCY, THERE, BACK or BOTH, and the number of bytes), measures the time, and
+ * finishes with END.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -16,13 +17,13 @@
 
 #define FIRST_BYTES  ((size_t)64 << 10)
 #define GROWTH       4
-#define MIDDLE       20 /* of the pings, by time: the one that counts */
+#define MIDDLE       20 /* number of the ping, in the order of times, that counts */
 #define PINGS        (2 * MIDDLE)
 #define REPEATS      2  /* of the last size; the best counts */
-/* A suspect that is fast once is none, so it is tried until then. */
+/* Suspects are measured again until they are fast once, and then are not suspects any more. */
 #define ALONE_S   1.0
 #define ALONE_MIN 3   /* tries */
-#define ALONE_MAX 100 /* suspects; with more the rest is judged by the first measurement */
+#define ALONE_MAX 100 /* suspects; for the others, the first measurement counts */
 
 enum step { STEP_END, STEP_LATENCY, STEP_THERE, STEP_BACK, STEP_BOTH };
 
@@ -31,15 +32,15 @@ struct pairs {
     struct comm               *comm;
     const struct roster       *roster;
     const struct pairs_limits *limits;
-    int                        node; /* ours */
-    bool                       leads; /* this rank speaks for its node */
+    int                        node; /* this rank's node */
+    bool                       leads; /* this rank is the first of its node */
     void                      *out, *in; /* in the communicator's memory */
     void                      *word;
     bool                       is_ours;
-    double                     needed; /* not 0: go on until both directions have this */
+    double                     needed; /* not 0: repeat until both directions reach this rate */
 };
 
-/* What one pair comes to. */
+/* The results of one pair. */
 struct result {
     double there, back, both, latency_s;
 };
@@ -66,7 +67,8 @@ static int wait_all(struct comm *comm, struct error *err);
 static int share(struct pairs *pairs, double *table, struct error *err);
 static int by_time(const void *a, const void *b);
 
-/* What is under way in a broken communicator may still write there, until the process ends. */
+/* Buffers that pending operations of a broken communicator may write to until the process
+ * exits. */
 static void *volatile abandoned[3];
 
 int pairs_measure(struct matrix *matrix, struct comm *comm, const struct roster *roster,
@@ -82,7 +84,7 @@ int pairs_measure(struct matrix *matrix, struct comm *comm, const struct roster 
     pairs.in = pairs.out != NULL ? comm->ops->alloc(comm, room, err) : NULL;
     pairs.word = pairs.in != NULL ? comm->ops->alloc(comm, sizeof(uint64_t), err) : NULL;
     if (pairs.word != NULL) {
-        /* Pages are there before the clock runs. */
+        /* Touch all pages before the first measurement. */
         void *zeros = xcalloc(1, room);
 
         rc = comm->ops->copy(comm, pairs.out, zeros, room, COMM_FROM_HOST, err);
@@ -157,7 +159,7 @@ static int measure_suspects(struct pairs *pairs, struct error *err)
     return 0;
 }
 
-/* All others wait in the barrier. */
+/* Measures a pair again, while all other ranks wait in the barrier. */
 static int retry_alone(struct pairs *pairs, int a, int b, struct error *err)
 {
     const int     nodes = pairs->matrix->nodes;
@@ -191,7 +193,7 @@ static int measure(struct pairs *pairs, int peer, struct result *result, struct 
                    pairs->roster->name[peer], why.text);
 }
 
-/* Messages grow until one takes long enough to tell. */
+/* Increases the messages until one takes long enough to measure. */
 static int lead(struct pairs *pairs, int to, struct result *result, struct error *err)
 {
     const size_t max = pairs->limits->bytes_max;
@@ -214,7 +216,7 @@ static int lead(struct pairs *pairs, int to, struct result *result, struct error
     return send_word(pairs, to, STEP_END, 0, err);
 }
 
-/* The best of several. */
+/* Repeats the measurement and keeps the best. */
 static int lead_more(struct pairs *pairs, int to, size_t bytes, struct result *result,
                      struct error *err)
 {
@@ -233,7 +235,7 @@ static int lead_more(struct pairs *pairs, int to, size_t bytes, struct result *r
     }
 }
 
-/* There and back, one after the other, kept if better. */
+/* Measures both directions, one after the other, and keeps better results. */
 static int lead_both(struct pairs *pairs, int to, size_t bytes, struct result *result,
                      struct error *err)
 {
@@ -266,7 +268,7 @@ static int follow(struct pairs *pairs, int to, struct error *err)
             rc = move(pairs, to, bytes, 0, err);
         else
             rc = move(pairs, to, step == STEP_BOTH ? bytes : 0, bytes, err);
-        if (rc == 0 && step == STEP_THERE) /* it has come */
+        if (rc == 0 && step == STEP_THERE) /* acknowledge the message */
             rc = move(pairs, to, sizeof(uint64_t), 0, err);
         if (rc < 0)
             return -1;
@@ -310,7 +312,7 @@ static int by_time(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* rate: bytes a second, of one direction. */
+/* rate: bytes per second, in one direction. */
 static int lead_step(struct pairs *pairs, int to, enum step step, size_t bytes, double *rate,
                      struct error *err)
 {
@@ -357,7 +359,7 @@ static int recv_word(struct pairs *pairs, int from, enum step *step, size_t *byt
     return 0;
 }
 
-/* Send and receive so many bytes, at the same time when it is both. */
+/* Sends and receives these numbers of bytes, at the same time if neither is 0. */
 static int move(struct pairs *pairs, int peer, size_t sent, size_t got, struct error *err)
 {
     struct comm *comm = pairs->comm;
@@ -375,7 +377,8 @@ static int wait_all(struct comm *comm, struct error *err)
     return comm->ops->wait(comm, comm->ops->mark(comm), err);
 }
 
-/* Of each pair the leading node has both directions: add what all have. */
+/* The leading node of each pair has the results of both directions; the sum over all ranks has
+ * the results of all pairs. */
 static int share(struct pairs *pairs, double *table, struct error *err)
 {
     struct comm *comm = pairs->comm;

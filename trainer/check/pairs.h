@@ -1,8 +1,8 @@
-/* pairs.h - bandwidth and latency between each two nodes, measured
+/* pairs.h - measures bandwidth and latency between each pair of nodes
  *
- * The first rank of each node measures, the others wait. Pairs of a round measure at the same
- * time; those that seem slow are measured once more while all others pause, so that a busy
- * switch can be told from a bad link.
+ * The first rank of each node measures, and the other ranks wait. The pairs of a round measure
+ * at the same time. Pairs that seem slow are measured again while all others pause, to
+ * distinguish a busy switch from a bad link.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_PAIRS_H
@@ -16,11 +16,11 @@
 
 struct pairs_limits {
     size_t bytes_max; /* of a message */
-    double seconds;   /* messages grow until one takes this long */
+    double seconds;   /* messages grow until one takes this time */
 };
 
-/* Fill matrix, the same on all ranks, which all call this. -1 when the communicator failed;
- * *is_ours: this rank was measuring then, and did not just wait for those who were. */
+/* All ranks call this and get the same matrix. -1 if the communicator fails; *is_ours: this
+ * rank was measuring then, and not only waiting for the ranks that were. */
 int pairs_measure(struct matrix *matrix, struct comm *comm, const struct roster *roster,
                   const struct pairs_limits *limits, bool *is_ours, struct error *err);
 

@@ -11,7 +11,7 @@
 #include "xalloc.h"
 
 #define MODULUS_MAX 251 /* a prime below 256, the last exact integer of bfloat16 */
-#define FACTORS_MAX 6   /* of two in a product: 2^6 fits int8 */
+#define FACTORS_MAX 6   /* factors of 2 in a product: 2^6 fits into int8 */
 
 static int divide_up(int a, int b);
 static int largest_prime(int64_t limit);
@@ -24,8 +24,8 @@ void pattern_make(struct pattern *pattern, enum dtype type, enum redop op, int r
 
     *pattern = (struct pattern){ .op = op, .ranks = ranks, .stride = 1 };
     if (op == REDOP_SUM) {
-        /* As many contributors as can each give at least 1, then the largest
-         * numbers that they can give. */
+        /* As many contributors as possible that each add at least 1, then the largest
+         * numbers that they can add. */
         if (ranks > limit)
             pattern->stride = divide_up(ranks, (int)limit);
         limit /= divide_up(ranks, pattern->stride);

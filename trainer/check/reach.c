@@ -66,7 +66,7 @@ static int start_listening(struct reach *reach, struct error *err)
     return err_set(err, "no thread: %s", strerror(rc));
 }
 
-/* The thread: until reach_close. */
+/* The thread; runs until reach_close(). */
 static void *answer_all(void *arg)
 {
     const struct reach *reach = arg;
@@ -82,11 +82,11 @@ static void *answer_all(void *arg)
     return NULL;
 }
 
-/* It fits into the socket's buffer, and the kernel sends it after the close. */
+/* The answer fits into the socket's buffer, and the kernel sends it after the close. */
 static void answer_one(const struct reach *reach)
 {
     const int   size = 4 * (int)REACH_BYTES;
-    static char answer[REACH_BYTES]; /* this thread's */
+    static char answer[REACH_BYTES]; /* used only by this thread */
     int         fd = accept4(reach->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
     if (fd < 0)
@@ -142,7 +142,7 @@ int reach_try(struct reach *reach, struct pmi *pmi, double timeout_s, int *faile
     return rc;
 }
 
-/* Where the first ranks of the other nodes listen. */
+/* Reads where the first ranks of the other nodes listen. */
 static int read_calls(const struct reach *reach, struct pmi *pmi, struct reach_call *calls,
                       int *count, struct error *err)
 {

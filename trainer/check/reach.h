@@ -1,8 +1,9 @@
 /* reach.h - do the nodes reach each other over TCP, at the addresses that will be used?
  *
- * A firewall, a wrong interface or an address that two nodes have makes NCCL and Gloo wait,
- * and say little. Here the first rank of each node listens on a port that the kernel chooses,
- * and connects to all others at once. What answers must be the rank that is meant.
+ * With a firewall, a wrong interface or an address used by two nodes, NCCL and Gloo wait
+ * without a useful message. In this test the first rank of each node listens on a port that the
+ * kernel chooses, and connects to all others at the same time. It checks that the right rank
+ * answers.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_REACH_H
@@ -20,23 +21,24 @@ struct reach {
     const struct roster *roster;
     int                  round; /* part of the names under which ranks post */
     struct iface         iface;
-    int                  listener; /* -1: this rank does not speak for its node */
-    int                  stop[2];  /* a pipe; its end ends the thread */
+    int                  listener; /* -1: this rank is not the first of its node */
+    int                  stop[2];  /* a pipe; the thread exits at its end of file */
     pthread_t            thread;
-    char                 token[REACH_TOKEN + 1]; /* what this rank answers to those who connect */
+    char                 token[REACH_TOKEN + 1]; /* this rank's answer to a connection */
 };
 
-/* Listen on iface, and post where, if this rank speaks for its node. round: another number
- * each time. -1 with err. */
+/* If this rank is the first of its node, listens on iface and posts the address. round: a new
+ * number for each call. -1 with err. */
 int reach_open(struct reach *reach, const struct roster *roster, struct pmi *pmi,
                const struct iface *iface, int round, struct error *err);
 
-/* After a barrier: connect to all others, within timeout_s, and post what failed. failed is
- * how many did. */
+/* Call it after a barrier: connects to all others within timeout_s, and posts the failures.
+ * *failed: their number. */
 int reach_try(struct reach *reach, struct pmi *pmi, double timeout_s, int *failed,
               struct error *err);
 
-/* After another barrier, on one rank: add a line for each node or pair that does not reach. */
+/* Call it after another barrier, on one rank: adds a line for each node or pair with
+ * failures. */
 int reach_judge(const struct reach *reach, struct pmi *pmi, struct strlist *lines,
                 struct error *err);
 

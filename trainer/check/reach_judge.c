@@ -1,4 +1,4 @@
-/* reach_judge.c - which node or pair does not reach; see reach.h
+/* reach_judge.c - finds the node or pair that does not reach others; see reach.h
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -52,7 +52,7 @@ int reach_judge(const struct reach *reach, struct pmi *pmi, struct strlist *line
     return rc;
 }
 
-/* "NODE:ERRNO NODE:ERRNO ", as reach_try has posted it. */
+/* Reads "NODE:ERRNO NODE:ERRNO ", as posted by reach_try(). */
 static int read_failures(struct verdict *verdict, int node, struct error *err)
 {
     const int leader = verdict->roster->leader[node];
@@ -67,7 +67,7 @@ static int read_failures(struct verdict *verdict, int node, struct error *err)
         to = strtol(at, &end, 10);
         why = *end == ':' ? strtol(end + 1, &end, 10) : 0;
         if (end == at || to < 0 || to >= verdict->nodes || why == 0)
-            break; /* cut off at the end */
+            break; /* truncated at the end */
         verdict->why[node * verdict->nodes + to] = (int)why;
     }
     free(text);
@@ -130,7 +130,7 @@ static void add_links(const struct verdict *verdict, const struct culprits *culp
     }
 }
 
-/* "10.0.0.3 (eth0)", to free. */
+/* Returns "10.0.0.3 (eth0)"; the caller frees it. */
 static char *address_of(const struct verdict *verdict, int node)
 {
     struct error err;

@@ -1,8 +1,8 @@
-/* report.h - what the check found, and how it is told
+/* report.h - the results of the check, and their output
  *
- * Rank 0 collects; for the others all calls do nothing. Text for people begins with the
- * verdict and is short; report_table.c has the columns of nccl-tests, for what reads those;
- * JSON and the page have everything.
+ * Rank 0 collects the results; on the other ranks all calls do nothing. The text begins with
+ * the verdict and is short. report_table.c prints the columns of nccl-tests, for programs that
+ * parse them. The JSON file and the HTML page have everything.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_REPORT_H
@@ -16,7 +16,7 @@
 #include "check/roster.h"
 #include "strlist.h"
 
-/* What is checked, in this order: the first that fails ends it. */
+/* The layers of the check, in order. The check stops at the first layer that fails. */
 enum layer { LAYER_PREFLIGHT, LAYER_REACH, LAYER_CONNECT, LAYER_VALUES, LAYER_PAIRS,
              LAYER_COLLECTIVES, LAYER_ARRIVAL, LAYERS };
 enum layer_state { LAYER_NOT_RUN, LAYER_OK, LAYER_SLOW, LAYER_FAILED };
@@ -25,8 +25,8 @@ struct report_row {
     const struct collective *collective;
     size_t count;  /* elements */
     size_t bytes;
-    double time_s; /* one call, the mean over the ranks */
-    double wrong;  /* elements, on all ranks */
+    double time_s; /* per call, mean over the ranks */
+    double wrong;  /* wrong elements on all ranks */
     double in_place_s, in_place_wrong; /* in_place_s < 0: not run */
 };
 
@@ -43,33 +43,33 @@ struct report {
         char            *text; /* owned; NULL: nothing to say */
     } layer[LAYERS];
     struct strlist     faults;      /* the verdict's lines */
-    struct strlist     differences; /* between nodes, none of them an error */
+    struct strlist     differences; /* between nodes; none of them is an error */
     struct report_row *row;
     int                rows;
     double             wrong;
-    int                status; /* of the program */
+    int                status; /* exit status of the program */
     double             seconds;
     FILE              *text, *json, *html; /* json, html: NULL if not asked for */
 };
 
 extern const char *const layer_names[LAYERS];
 
-/* Of more nodes not all pairs are written, only those that were measured again. */
+/* With more nodes, only the pairs that were measured again are written. */
 #define REPORT_NODES_MAX 200
 
-/* Rank 0 opens it; -1 when a file cannot be created. */
+/* Called by rank 0. -1 if a file cannot be created. */
 int  report_open(struct report *report, const struct check_options *options,
                  struct error *err);
 void report_layer(struct report *report, enum layer layer, enum layer_state state,
                   double seconds, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
-/* With --nccl-tests a row is printed at once. */
+/* Adds a row. With --nccl-tests, prints it at once. */
 void report_row(struct report *report, const struct report_row *row);
-/* The verdict and all else; -1 when not all could be written. */
+/* Writes the verdict and everything else; -1 if a write fails. */
 int  report_close(struct report *report, struct error *err);
 void report_clear(struct report *report);
 
-/* GB/s (1e9), as nccl-tests counts. */
+/* In GB/s (1e9 bytes), as in nccl-tests. */
 double report_algbw(const struct report_row *row);
 double report_busbw(const struct report *report, const struct report_row *row);
 

@@ -7,12 +7,12 @@
 
 #include <math.h>
 
-/* In units of the drawing. */
+/* In SVG user units. */
 #define WIDTH  760
 #define HEIGHT 360
 #define LEFT   70
 #define TOP    20
-#define RIGHT  150 /* the names */
+#define RIGHT  150 /* room for the names */
 #define BOTTOM 50
 
 struct scale {
@@ -53,7 +53,7 @@ static bool is_drawn(const struct report *report, const struct report_row *row)
     return row->bytes > 0 && report_busbw(report, row) > 0;
 }
 
-/* Whole powers of two and ten around all points. */
+/* Finds the whole powers of two and ten around all points. */
 static bool find_scale(const struct report *report, struct scale *scale)
 {
     const struct report_row *row;
@@ -110,7 +110,7 @@ static void print_axes(const struct scale *scale, FILE *out)
             (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, HEIGHT / 2, HEIGHT / 2);
 }
 
-/* The rows of one collective; returns the first one after them. */
+/* Prints the rows of one collective; returns the first row after them. */
 static int print_curve(const struct report *report, const struct scale *scale, int first,
                        int number, FILE *out)
 {

@@ -1,4 +1,4 @@
-/* report_curves.h - bandwidth over size, as inline SVG
+/* report_curves.h - a chart of bandwidth over size, as inline SVG
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_REPORT_CURVES_H
@@ -6,7 +6,7 @@
 
 #include "check/report.h"
 
-/* One curve for each collective, both axes logarithmic; nothing when there are no rows. */
+/* Prints one curve per collective, with logarithmic axes; prints nothing without rows. */
 void report_curves(const struct report *report, FILE *out);
 
 #endif

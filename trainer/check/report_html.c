@@ -1,4 +1,4 @@
-/* report_html.c - the check on one page: no script, nothing from elsewhere; see report.h
+/* report_html.c - the report as one HTML page without scripts or external files; see report.h
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -127,7 +127,7 @@ static void print_heat(const struct report *report, FILE *out)
     fputs("</table></div>\n", out);
 }
 
-/* Too many nodes for a map. */
+/* Prints the suspects as a list, if there are too many nodes for a matrix. */
 static void print_suspects(const struct report *report, FILE *out)
 {
     const struct matrix *matrix = report->matrix;
@@ -153,8 +153,8 @@ static void print_suspects(const struct report *report, FILE *out)
     fputs("</table>\n", out);
 }
 
-/* From red at none to green at the reference; a logarithm in between, since what is bad is
- * bad by factors. */
+/* Colors a cell from red at 0 to green at the reference. The scale is logarithmic, because bad
+ * links are slower by factors. */
 static void print_cell(const struct matrix *matrix, int from, int to, FILE *out)
 {
     const int    at = from * matrix->nodes + to;
@@ -201,7 +201,7 @@ static void print_ranks(const struct report *report, FILE *out)
     int                       i;
 
     if (report->roster->nodes == 0)
-        return; /* it is not known who they are */
+        return; /* the ranks are not known */
     fputs("<h2>Ranks</h2>\n<table id=\"ranks\">\n<tr><th class=\"n\">rank</th><th>node</th>"
           "<th>GPU</th><th class=\"n\">same work, ms</th></tr>\n", out);
     for (i = 0; i < report->roster->size; i++) {
@@ -218,7 +218,7 @@ static void print_ranks(const struct report *report, FILE *out)
     fputs("</table>\n", out);
 }
 
-/* Names and variables of nodes are nobody's HTML. */
+/* Escapes text for HTML: names and variables of nodes are not trusted. */
 static void escaped(const char *text, FILE *out)
 {
     for (; *text != '\0'; text++) {

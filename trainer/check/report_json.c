@@ -1,4 +1,4 @@
-/* report_json.c - all of a check for programs; see report.h
+/* report_json.c - the complete report as JSON, for programs; see report.h
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -51,7 +51,7 @@ void report_json(const struct report *report, FILE *out)
     json_decref(all);
 }
 
-/* What is not UTF-8, a host name or a variable could be, is left out. */
+/* Returns "" for text that is not UTF-8, as a host name or a variable may be. */
 static json_t *text_of(const char *text)
 {
     json_t *value = json_string(text != NULL ? text : "");

@@ -1,4 +1,4 @@
-/* report_table.c - the columns of nccl-tests, for what reads those; see report.h
+/* report_table.c - the columns of nccl-tests, for programs that parse them; see report.h
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -68,7 +68,7 @@ static bool is_first(const struct report *report, const struct report_row *row)
     return report->rows < 2 || report->row[report->rows - 2].collective != row->collective;
 }
 
-/* The lines that parsers of nccl-tests look for, and ours. */
+/* Prints the lines that parsers of nccl-tests look for, and muster's own. */
 void report_table_foot(const struct report *report, FILE *out)
 {
     const struct roster *roster = report->roster;

@@ -1,4 +1,4 @@
-/* report_text.c - the verdict, then what it rests on, on one screen; see report.h
+/* report_text.c - the verdict, then its reasons, on one screen; see report.h
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -9,12 +9,12 @@
 #include <string.h>
 
 #define LINES     25 /* without --full */
-#define NODES_MAX 12 /* of a printed matrix */
-#define WIDE      16 /* of a node's name there */
+#define NODES_MAX 12 /* in a printed matrix */
+#define WIDE      16 /* width of a node's name in the matrix */
 #define COLUMNS   80
-#define INDENT    29 /* of what is said about a layer */
+#define INDENT    29 /* of the text about a layer */
 
-/* What is printed, with the lines that are left. */
+/* The output, and the number of lines that are left. */
 struct page {
     FILE *out;
     int   left;
@@ -86,7 +86,7 @@ static void print_layers(const struct report *report, struct page *page)
     }
 }
 
-/* Behind what stands in the line, and below. A word that is too long is not cut. */
+/* Appends text to the current line, and continues it below. Does not break words. */
 static void print_wrapped(struct page *page, const char *text)
 {
     const size_t room = COLUMNS - INDENT;
@@ -124,7 +124,8 @@ static void print_list(struct page *page, const char *head, const struct strlist
     }
 }
 
-/* GB/s from each node (a row) to each other. A matrix that does not fit is left to the page. */
+/* Prints GB/s from each node (a row) to each other node. Leaves a matrix that does not fit to
+ * the HTML page. */
 static void print_matrix(const struct report *report, struct page *page)
 {
     const struct matrix *matrix = report->matrix;
@@ -136,7 +137,7 @@ static void print_matrix(const struct report *report, struct page *page)
         return;
     fprintf(page->out, "%-*s", WIDE, "GB/s from, to");
     for (to = 0; to < nodes; to++) {
-        length = strlen(name[to]); /* names often differ at their ends */
+        length = strlen(name[to]); /* print the end of the name, where names often differ */
         fprintf(page->out, " %8s", name[to] + (length > 8 ? length - 8 : 0));
     }
     for (from = 0; from < nodes; from++) {
@@ -152,7 +153,7 @@ static void print_matrix(const struct report *report, struct page *page)
     page->left -= nodes + 1;
 }
 
-/* Of each collective its largest size. */
+/* Prints the largest size of each collective. */
 static void print_collectives(const struct report *report, struct page *page)
 {
     const struct report_row *row;

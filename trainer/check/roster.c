@@ -17,7 +17,7 @@
 #include "number.h"
 #include "xalloc.h"
 
-#define ENTRY_MAX 500 /* a rank's entry; twice as long in hex, and PMI carries 1023 */
+#define ENTRY_MAX 500 /* of a rank's entry; hex doubles it, and PMI allows 1023 characters */
 
 static void describe_self(struct roster_rank *self);
 static void read_boot_id(char *text, size_t size);
@@ -158,7 +158,7 @@ static void describe_self(struct roster_rank *self)
     gethostname(self->host, sizeof self->host - 1);
     read_boot_id(self->boot_id, sizeof self->boot_id);
     self->node_rank = env_number("NODE_RANK", "GROUP_RANK");
-    self->local_rank = env_number("LOCAL_RANK", "MPI_LOCALRANKID"); /* the second: MPICH's */
+    self->local_rank = env_number("LOCAL_RANK", "MPI_LOCALRANKID"); /* the second is MPICH's */
     self->local_size = env_number("LOCAL_WORLD_SIZE", "MPI_LOCALNRANKS");
     self->env_rank = env_number("RANK", NULL);
     self->env_size = env_number("WORLD_SIZE", NULL);
@@ -187,7 +187,7 @@ static int env_number(const char *name, const char *other)
     return (int)value;
 }
 
-/* An entry is lines of text, in the order of roster_rank. */
+/* An entry consists of lines of text, in the order of the fields of roster_rank. */
 static void entry_write(const struct roster_rank *rank, char entry[ENTRY_MAX])
 {
     const struct comm_device *device = &rank->device;
@@ -208,7 +208,7 @@ static int entry_read(struct roster_rank *rank, char *entry)
         take_text(&entry, rank->host, sizeof rank->host) < 0)
         return -1;
     if (strcmp(rank->version, TRAIN_VERSION) != 0)
-        return 0; /* what follows may be in another order; roster_verify says so */
+        return 0; /* the other lines may differ; roster_verify() reports the version */
     if (take_text(&entry, rank->boot_id, sizeof rank->boot_id) < 0 ||
         take_number(&entry, &rank->node_rank) < 0 ||
         take_number(&entry, &rank->local_rank) < 0 ||
@@ -288,8 +288,8 @@ static int same_node(const struct roster_rank *a, const struct roster_rank *b)
     return same_machine(a, b) && a->node_rank == b->node_rank && strcmp(a->host, b->host) == 0;
 }
 
-/* Two nodes of a run may be one machine (a test, containers), and two machines
- * may have one host name (cloned images). */
+/* Two nodes of a run may be on the same machine (a test, containers), and two machines may have
+ * the same host name (cloned images). */
 static int same_machine(const struct roster_rank *a, const struct roster_rank *b)
 {
     return strcmp(a->boot_id, b->boot_id) == 0;

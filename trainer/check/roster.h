@@ -1,9 +1,8 @@
-/* roster.h - who the ranks of this run are, and whether they are all there
+/* roster.h - the ranks of this run, and whether all of them are present
  *
- * Each rank tells the others through PMI where it runs and what it was told about
- * its place. Two single runs that believe they are one, or one rank that was
- * started twice, give plausible timings; here they are found out before anything
- * is measured.
+ * Each rank publishes through PMI where it runs, and the rank that its environment gives.
+ * Two separate runs that are mistaken for one, or a rank that was started twice, would give
+ * plausible timings. The roster finds these errors before anything is measured.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_ROSTER_H
@@ -16,13 +15,13 @@
 struct roster_rank {
     char version[24]; /* of muster-train */
     char host[65];
-    char boot_id[37]; /* tells machines apart where host names do not */
-    int  node_rank;   /* from the environment; -1: not told */
+    char boot_id[37]; /* distinguishes machines that have the same host name */
+    int  node_rank;   /* from the environment; -1: not set */
     int  local_rank;
     int  local_size;
     int  env_rank, env_size;
     struct comm_device device;
-    int  node; /* found out: nodes are numbered as they appear */
+    int  node; /* computed: nodes are numbered in the order of their first ranks */
 };
 
 struct roster {
@@ -30,20 +29,21 @@ struct roster {
     int                 nodes, machines;
     struct roster_rank *rank;
     char              **label; /* "rank 3 on te2" */
-    char              **name;  /* of nodes: "te2", or "te2 (node 1)" if several are te2 */
-    int                *leader; /* of nodes: the first rank */
+    char              **name;  /* per node: "te2", or "te2 (node 1)" if several are named te2 */
+    int                *leader; /* per node: its first rank */
 };
 
-/* Tell and learn. local_rank and device are what this rank found out. -1 when PMI
- * fails. Free with roster_clear. */
+/* Publishes this rank's entry and reads all others. -1 if PMI fails. Free with
+ * roster_clear(). */
 int  roster_exchange(struct roster *roster, struct pmi *pmi, struct error *err);
 void roster_clear(struct roster *roster);
 
-/* The ranks that are here are the ranks that were launched: 0, else -1 with what
- * does not fit. All ranks come to the same result. */
+/* Are the ranks those that were launched? Returns 0, or -1 with the mismatch in err. All ranks
+ * get the same result. */
 int roster_verify(const struct roster *roster, struct error *err);
 
-/* Every rank has a GPU of its own and the same NCCL: 0, else -1 with why not. */
+/* Does every rank have its own GPU and the same version of NCCL? Returns 0, or -1 with the
+ * reason in err. */
 int roster_gpus(const struct roster *roster, struct error *err);
 
 #endif

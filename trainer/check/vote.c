@@ -112,7 +112,8 @@ static int first_with(const struct vote *votes, int rank, bool ours)
     return i;
 }
 
-/* PMI has what ranks of this node put before the barrier, of others only after it. */
+/* Before a barrier, PMI returns only the values of this node's ranks; the others come with the
+ * barrier. */
 void votes_missing(struct pmi *pmi, const char *key, char *text, size_t size)
 {
     char   mapping[PMI_LINE_MAX], value[PMI_LINE_MAX], name[64];
@@ -136,8 +137,9 @@ void votes_missing(struct pmi *pmi, const char *key, char *text, size_t size)
     }
 }
 
-/* "(vector,(0,2,4),(2,1,3))": from node 0 on 2 nodes with 4 ranks each, then node 2 with 3.
- * It begins again when there are more ranks. -1: not so. */
+/* Returns a rank's node by a mapping such as "(vector,(0,2,4),(2,1,3))": from node 0 on, 2
+ * nodes with 4 ranks each, then node 2 with 3 ranks. The mapping repeats for more ranks. -1:
+ * invalid. */
 static int node_of(const char *mapping, int rank)
 {
     const char *at = mapping;

@@ -1,6 +1,6 @@
-/* vote.h - how a step went on each rank, told to all through PMI
+/* vote.h - the ranks exchange through PMI whether a step succeeded
  *
- * What was checked is perhaps broken, PMI is not: it goes the way of the launcher's frames.
+ * The network under test may be broken, but PMI works: it uses the launcher's connections.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_VOTE_H
@@ -13,25 +13,25 @@
 #include "strlist.h"
 
 struct vote {
-    int   status;  /* 0: well */
-    bool  is_ours; /* failed here, and was not just waiting for those who did */
-    char *text;    /* owned; "": somebody else tells it better */
+    int   status;  /* 0: success */
+    bool  is_ours; /* the failure started on this rank, which was not only waiting */
+    char *text;    /* owned; "": another rank reports it better */
 };
 
-/* votes[pmi->rank] is ours; fill in the others. Free the texts with votes_clear. 0, or -1 when
- * PMI fails. name differs from step to step. */
+/* Sends votes[pmi->rank] and receives the others. Free the texts with votes_clear(). Returns 0,
+ * or -1 if PMI fails. name must differ between steps. */
 int  votes_exchange(struct vote *votes, struct pmi *pmi, const char *name, struct error *err);
 void votes_clear(struct vote *votes, int ranks);
 
-/* The status of the first that failed, 0 if none has. */
+/* Returns the status of the first rank that failed, or 0. */
 int votes_status(const struct vote *votes, int ranks);
 
-/* Add a line for each different text of those that failed, or, if no failure was anybody's
- * own, of those that waited: "rank 2 on te1: ...". */
+/* Adds a line for each different text of the ranks on which a failure started or, if there are
+ * none, of the ranks that waited: "rank 2 on te1: ...". */
 void votes_tell(const struct vote *votes, const struct roster *roster, struct strlist *lines);
 
-/* After a barrier that had no end: the ranks of this node that have put neither
- * KEY-RANK nor, as post_put does, KEY-RANK.0: "rank 3, rank 5"; "" if they all have. */
+/* Call it after a barrier that timed out: lists the ranks of this node that have put neither
+ * KEY-RANK nor KEY-RANK.0 (as post_put does): "rank 3, rank 5", or "" if all have. */
 void votes_missing(struct pmi *pmi, const char *key, char *text, size_t size);
 
 #endif

@@ -21,7 +21,6 @@ struct comm *comm_alone(double timeout_s)
     return comm;
 }
 
-/* What comes out is what went in. */
 static int keep(struct comm *comm, const void *in, void *out, size_t count, enum dtype type,
                 struct error *err)
 {

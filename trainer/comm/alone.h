@@ -1,4 +1,4 @@
-/* alone.h - the communicator of one rank: nothing has to be sent
+/* alone.h - the communicator of a single rank, which sends nothing
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_COMM_ALONE_H
@@ -6,7 +6,7 @@
 
 #include "comm/comm.h"
 
-/* Needs no network, and no name that stands for this host. Never fails. */
+/* Needs no network, and no host name that resolves. Never fails. */
 struct comm *comm_alone(double timeout_s);
 
 #endif

@@ -12,7 +12,7 @@
 #include "thread.h"
 #include "xalloc.h"
 
-#define JOBS_MAX 1024 /* queued and not begun; whoever issues more waits */
+#define JOBS_MAX 1024 /* unfinished jobs in the queue; a caller that issues more waits */
 
 struct job {
     enum job_kind {
@@ -29,17 +29,17 @@ struct job {
 
 struct background {
     struct comm     base;
-    struct comm_ops ops; /* ours, with inner's name and memory */
+    struct comm_ops ops; /* background_ops with inner's name and release */
     struct comm    *inner;
     pthread_t       thread;
     pthread_mutex_t mutex;
     pthread_cond_t  issued_one, done_one;
 
-    /* All below under the mutex. Job i is queue[i % JOBS_MAX]. */
+    /* The mutex protects all fields below. Job i is queue[i % JOBS_MAX]. */
     struct job   queue[JOBS_MAX];
     uint64_t     issued, done;
-    bool         is_leaving; /* the thread ends when the queue is empty */
-    bool         has_failed; /* err tells why; the queue is not worked on any more */
+    bool         is_leaving; /* the thread exits when the queue is empty */
+    bool         has_failed; /* err says why; the thread starts no more jobs */
     struct error err;
 };
 
@@ -98,7 +98,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* false: there is none, and none will come. */
+/* Returns false if the queue is empty and no job will follow. */
 static bool next_job(struct background *bg, struct job *job)
 {
     bool is_there;
@@ -238,7 +238,7 @@ static int barrier(struct comm *comm, struct error *err)
     return wait_for(comm, mark(comm), err);
 }
 
-/* Each operation has its deadline, in inner: so has this. */
+/* Needs no deadline of its own: inner gives each operation one. */
 static int wait_until(struct background *bg, uint64_t until, struct error *err)
 {
     int rc = 0;
@@ -252,7 +252,7 @@ static int wait_until(struct background *bg, uint64_t until, struct error *err)
     return rc;
 }
 
-/* ---- memory, and the end ---- */
+/* ---- memory, close and abort ---- */
 
 static void *alloc(struct comm *comm, size_t size, struct error *err)
 {
@@ -294,7 +294,7 @@ static void abort_comm(struct comm *comm)
     is_busy = bg->done < bg->issued && !bg->has_failed;
     pthread_mutex_unlock(&bg->mutex);
     if (is_busy) {
-        pthread_detach(bg->thread); /* it keeps bg and inner */
+        pthread_detach(bg->thread); /* it still uses bg and inner */
         return;
     }
     leave(bg);

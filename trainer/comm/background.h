@@ -1,9 +1,9 @@
-/* background.h - a communicator's operations on a thread of their own
+/* background.h - runs a communicator's operations in their own thread
  *
- * Gloo has finished an operation when its call returns, so nothing is computed
- * meanwhile. Behind this, operations are queued and return at once, as with NCCL; a
- * thread carries them out one after the other. What fails there is told by the next
- * call here, and nothing queued behind it is begun.
+ * Gloo has finished an operation when its call returns, so the caller cannot compute
+ * at the same time. This wrapper queues each operation and returns at once, as NCCL
+ * does; a thread carries out the queue in order. If an operation fails, the next call
+ * returns its error, and the operations queued after it are not started.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_COMM_BACKGROUND_H
@@ -11,11 +11,11 @@
 
 #include "comm/comm.h"
 
-/* Takes inner, which nobody else may use any more. NULL when no thread can be started;
- * inner is then still the caller's.
+/* Takes ownership of inner; the caller must not use it any more. Returns NULL if no thread
+ * can be started; the caller then still owns inner.
  *
- * abort of the result does not wait for the operation that is under way. Its buffers
- * must live as long as the process; inner does. */
+ * The result's abort does not wait for a running operation. The buffers of that operation
+ * must live as long as the process, as inner then does. */
 struct comm *comm_background(struct comm *inner, struct error *err);
 
 #endif

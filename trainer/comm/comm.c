@@ -1,4 +1,4 @@
-/* comm.c - see comm.h; here, which backend
+/* comm.c - see comm.h; chooses the backend
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"

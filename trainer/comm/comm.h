@@ -1,24 +1,24 @@
 /* comm.h - the ranks of a run as one communicator
  *
- * Two backends behind one interface: comm_nccl.c (GPUs; in the plugin
+ * The interface has two backends: comm_nccl.c (GPUs; in the plugin
  * muster-train-cuda.so, so that the program also runs without CUDA) and
  * comm_gloo.cc (CPUs). Both find the other ranks through PMI.
  *
  *     comm_open(&world, "auto", devices...) -> operations -> comm_close
  *
- * Operations are issued in the same order on all ranks and are carried out in
- * that order. An operation may still be under way when its call returns: its
+ * All ranks issue operations in the same order, and the communicator carries them
+ * out in that order. An operation may still be running when its call returns: its
  * buffers belong to the communicator until comm_wait() has returned for a mark
- * taken after it. NCCL works that way, on a stream of its own; Gloo has finished
- * when the call returns. Code written for the first is right for both.
+ * taken after it. NCCL works that way, on its own stream; Gloo has finished when
+ * the call returns. Code written for NCCL is correct for both.
  *
  *     comm_all_gather(comm, next_shard, next_layer, n, type, &err);
  *     mark = comm_mark(comm);
  *     ... compute this layer ...
  *     comm_wait(comm, mark, &err);
  *
- * All return 0, or -1 with the reason in err, which names the rank at fault
- * where that is known. The communicator is then broken: comm_abort and leave.
+ * All return 0, or -1 with the reason in err, which names the rank at fault if
+ * it is known. After a failure the communicator is broken: call comm_abort and exit.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_COMM_H
@@ -45,11 +45,12 @@ struct comm;
 struct comm_ops {
     const char *name; /* "nccl", "gloo" */
 
-    /* all_gather's out, reduce_scatter's in and both of all_to_all hold count
-     * elements for each rank, in rank order; all others hold count elements.
-     * In place is: out == in for all_reduce, this rank's own part of the larger
-     * buffer for all_gather and reduce_scatter. Otherwise buffers do not overlap.
-     * A peer is another rank. */
+    /* all_gather's out, reduce_scatter's in and both buffers of all_to_all hold
+     * count elements for each rank, in rank order; all other buffers hold count
+     * elements. An operation is in place if out == in (all_reduce) or if the
+     * smaller buffer is this rank's part of the larger one (all_gather and
+     * reduce_scatter). Otherwise the buffers must not overlap. A peer is another
+     * rank. */
     int (*all_reduce)(struct comm *comm, const void *in, void *out, size_t count,
                       enum dtype type, enum redop op, struct error *err);
     int (*reduce_scatter)(struct comm *comm, const void *in, void *out, size_t count,
@@ -64,59 +65,61 @@ struct comm_ops {
                 struct error *err);
     int (*recv)(struct comm *comm, void *out, size_t count, enum dtype type, int peer,
                 struct error *err);
-    /* The host waits here until all ranks have come, and have done all before. */
+    /* Blocks the host until all ranks have reached the barrier and have finished all
+     * operations issued before it. */
     int (*barrier)(struct comm *comm, struct error *err);
 
-    /* What is issued between the two may be carried out as one, and a send and a
-     * recv do not wait for each other. Without it, two ranks that both send first
-     * wait for ever. Groups do not nest. */
+    /* The operations issued between these calls may be carried out as one, and a send
+     * and a recv do not wait for each other. Without a group, two ranks that both send
+     * first wait for ever. Groups do not nest. */
     int (*group_start)(struct comm *comm, struct error *err);
     int (*group_end)(struct comm *comm, struct error *err);
 
-    /* A mark stands for everything issued up to now; waiting for it has the
-     * deadline comm->timeout_s and notices a peer's death. */
+    /* A mark covers every operation issued so far. Waiting for it has the deadline
+     * comm->timeout_s and fails when a peer dies. */
     uint64_t (*mark)(struct comm *comm);
     int      (*wait)(struct comm *comm, uint64_t mark, struct error *err);
 
-    /* Memory that the operations work on, and copies that are done on return. It
-     * outlives the communicator: after a failure it must, since what is under way
-     * may still write to it. */
+    /* Memory that the operations work on. copy has finished when it returns. The memory
+     * outlives the communicator: after a failure, running operations may still write
+     * to it. */
     void *(*alloc)(struct comm *comm, size_t size, struct error *err);
     void  (*release)(void *memory);
     int   (*copy)(struct comm *comm, void *to, const void *from, size_t size,
                   enum comm_copy direction, struct error *err);
 
-    /* Both free comm. close waits for what is under way; abort waits for nobody,
-     * and operations under way fail here and, soon, on the other ranks. */
+    /* Both free comm. close waits for running operations. abort does not wait: running
+     * operations fail on this rank and, soon after, on the other ranks. */
     int  (*close)(struct comm *comm, struct error *err);
     void (*abort)(struct comm *comm);
 
-    /* The cudaStream_t for whoever computes: from now on, each operation begins after what was
-     * issued there before it. NULL with err; NULL itself where there is no GPU. */
+    /* Returns the cudaStream_t for the caller's kernels: from now on, each operation starts
+     * after the work that was issued to this stream before it. NULL with err on failure. The
+     * pointer is NULL in a backend without GPUs. */
     void *(*compute_stream)(struct comm *comm, struct error *err);
 
-    /* Each operation from now on begins after this event, a cudaEvent_t. NULL itself where there is
-     * no GPU. */
+    /* From now on, each operation starts after this event, a cudaEvent_t. The pointer is NULL
+     * in a backend without GPUs. */
     int (*after)(struct comm *comm, void *event, struct error *err);
-    /* What this mark stands for as such an event, until a few marks later. */
+    /* Returns the cudaEvent_t of a mark; it is valid only until a few marks later. */
     void *(*event)(struct comm *comm, uint64_t mark);
 
-    /* all_reduce, in place, of a few numbers of the host's, at most COMM_NUMBERS_MAX. NULL:
-     * all_reduce does it. See comm_reduce_numbers. */
+    /* all_reduce, in place, of at most COMM_NUMBERS_MAX numbers in host memory. NULL:
+     * comm_reduce_numbers() calls all_reduce instead. */
     int (*reduce_numbers)(struct comm *comm, double *numbers, size_t count, enum redop op,
                           struct error *err);
 };
 
-/* What all backends have; each puts its own behind it. */
+/* The common part of all backends; each backend appends its own fields. */
 struct comm {
     const struct comm_ops *ops;
     int                    rank, size;
     enum comm_memory       memory;
-    double                 timeout_s; /* for any one wait */
-    bool                   timed_out; /* the failure was that deadline */
+    double                 timeout_s; /* for each wait */
+    bool                   timed_out; /* the failure was a timeout */
 };
 
-/* Who takes part, in what comm_open needs of it. */
+/* The ranks that take part, as comm_open needs to know them. */
 struct comm_world {
     struct pmi        *pmi;
     int                rank, size, local_rank;
@@ -124,10 +127,10 @@ struct comm_world {
     double             timeout_s;
 };
 
-/* A rank's GPU, as the plugin finds it. */
+/* A rank's GPU, as the plugin reports it. */
 struct comm_device {
     bool usable;
-    int  index;           /* CUDA's number of it, within CUDA_VISIBLE_DEVICES */
+    int  index;           /* CUDA's device number, within CUDA_VISIBLE_DEVICES */
     int  library_version; /* NCCL's, as NCCL_VERSION_CODE; 0: none */
     char uuid[37];        /* "" without a GPU */
     char name[64];        /* "NVIDIA H100 80GB HBM3" */
@@ -135,23 +138,23 @@ struct comm_device {
 };
 
 struct comm_backend {
-    /* Look for this rank's GPU; never fails, but says why there is none. */
+    /* Looks for this rank's GPU. Never fails: device->why_not says why there is none. */
     void (*probe)(int local_rank, struct comm_device *device);
-    /* NULL with err; *timed_out when it was a deadline. */
+    /* NULL with err on failure; *timed_out: the failure was a timeout. */
     struct comm *(*open)(const struct comm_world *world, const struct comm_device *device,
                          bool *timed_out, struct error *err);
 };
 
-/* Find this rank's GPU, loading the plugin if there is one. */
+/* Finds this rank's GPU. Loads the plugin if it is installed. */
 void comm_probe(int local_rank, struct comm_device *device);
 
-/* Build the communicator "nccl" or "gloo"; all ranks must ask for the same one.
- * device as comm_probe has filled it. */
+/* Opens the communicator "nccl" or "gloo"; all ranks must ask for the same one.
+ * comm_probe must have filled device. */
 struct comm *comm_open(const char *backend, const struct comm_world *world,
                        const struct comm_device *device, bool *timed_out,
                        struct error *err);
 
-/* The backends. Gloo's is missing from a build without Gloo: open then says so. */
+/* The backends. In a build without Gloo, comm_gloo_open() only returns an error. */
 struct comm *comm_gloo_open(const struct comm_world *world, bool *timed_out,
                             struct error *err);
 extern const struct comm_backend comm_nccl_backend; /* in the plugin */
@@ -160,7 +163,7 @@ extern const struct comm_backend comm_nccl_backend; /* in the plugin */
 
 #define COMM_NUMBERS_MAX 8
 
-/* As soon as a mark has been waited for, numbers are all ranks'. */
+/* Reduces numbers over all ranks, in place. The result is there after a wait for a mark. */
 static inline int comm_reduce_numbers(struct comm *comm, double *numbers, size_t count,
                                       enum redop op, struct error *err)
 {

@@ -32,7 +32,7 @@ void comm_device_probe(int local_rank, struct comm_device *device)
         no_gpu(device, rc);
         return;
     }
-    /* With --one-gpu-per-rank each sees its own only. */
+    /* With --one-gpu-per-rank each rank sees only its own GPU. */
     device->index = count == 1 ? 0 : local_rank;
     if (device->index >= count) {
         snprintf(device->why_not, sizeof device->why_not,
@@ -47,7 +47,7 @@ void comm_device_probe(int local_rank, struct comm_device *device)
     }
     format_uuid(prop.uuid.bytes, device->uuid);
     snprintf(device->name, sizeof device->name, "%.63s", prop.name);
-    /* An older library does not know all of this header's ncclConfig_t. */
+    /* An older library does not know all fields of this header's ncclConfig_t. */
     if (device->library_version < NCCL_VERSION_CODE)
         snprintf(device->why_not, sizeof device->why_not,
                  "NCCL %d is older than %d, which muster-train was built with",

@@ -1,4 +1,4 @@
-/* comm_device.h - this rank's GPU, as CUDA shows it; in the plugin, with comm_nccl.c
+/* comm_device.h - this rank's GPU, as CUDA reports it; in the plugin, with comm_nccl.c
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_COMM_DEVICE_H
@@ -6,7 +6,7 @@
 
 #include "comm/comm.h"
 
-/* comm_backend's probe. */
+/* Implements comm_backend's probe. */
 void comm_device_probe(int local_rank, struct comm_device *device);
 
 #endif

@@ -1,12 +1,12 @@
 /* comm_gloo.cc - the communicator on CPUs: Gloo, over TCP
  *
- * The only C++ file: nothing of Gloo, and no exception, leaves it. Gloo's own
- * rendezvous is not used. It wants a store whose get waits for the key to appear,
- * while PMI asks for a barrier between puts and gets; so the mesh is connected
- * here, pair by pair, with all addresses exchanged around one barrier.
+ * This is the only C++ file: no Gloo type and no exception leaves it. It does not use
+ * Gloo's own rendezvous, which needs a store whose get waits for the key to appear,
+ * while PMI requires a barrier between puts and gets. So this file connects the mesh
+ * pair by pair, and exchanges all addresses around one barrier.
  *
- * Gloo's collectives have no reduce_scatter that takes a timeout, so that is a
- * ring on send and recv.
+ * Gloo has no reduce_scatter that takes a timeout, so this file implements it as a ring
+ * of sends and recvs.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -46,7 +46,7 @@ constexpr uint64_t slot_ring = uint64_t(0x71) << 40;
 
 using Peers = std::unique_ptr<struct peers, decltype(&peers_close)>;
 
-/* A context whose pairs are connected by addresses that went through PMI. */
+/* A context whose pairs connect with addresses exchanged through PMI. */
 class Mesh : public gloo::Context {
 public:
     explicit Mesh(const comm_world &world);
@@ -76,7 +76,7 @@ const comm_ops *gloo_ops();
 
 /* ---- opening ---- */
 
-/* PMI's errors on their way through the constructors. */
+/* Carries a PMI error out of the constructors. */
 struct PmiFailure : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -91,7 +91,7 @@ Mesh::Mesh(const comm_world &world) : gloo::Context(world.rank, world.size)
     connect(world);
 }
 
-/* One rank alone needs no network. */
+/* A single rank needs no network. */
 void Mesh::open_device(const comm_world &world)
 {
     gloo::transport::tcp::attr attr;
@@ -111,8 +111,8 @@ void Mesh::open_device(const comm_world &world)
     device_ = gloo::transport::tcp::CreateDevice(attr);
 }
 
-/* Addresses are mostly zeros: "z120." stands for 120 of them. It matters, for
- * their number grows with the square of the ranks. */
+/* Addresses are mostly zeros, so "z120." encodes 120 zeros. The size matters because the
+ * number of addresses grows with the square of the number of ranks. */
 std::string pack(const std::vector<char> &bytes)
 {
     std::string text;
@@ -186,7 +186,7 @@ void Mesh::publish(const comm_world &world)
         throw PmiFailure(err.text);
 }
 
-/* Gloo puts its source file in front: "[../gloo/transport/tcp/pair.cc:598] ". */
+/* Removes the source position that Gloo prefixes: "[../gloo/transport/tcp/pair.cc:598] ". */
 const char *plain(const char *text)
 {
     const char *end = *text == '[' ? strstr(text, "] ") : nullptr;
@@ -194,9 +194,9 @@ const char *plain(const char *text)
     return end != nullptr ? end + 2 : text;
 }
 
-/* All ranks go through their peers in rising order, so that somebody can always
- * go on. Some may be done with it: so that they do not miss this rank, all are
- * called if it fails. */
+/* All ranks connect to their peers in ascending order, so at least one pair can always
+ * proceed. Some ranks may have finished already. If this rank fails, it calls all ranks, so
+ * that they do not count it as lost. */
 void Mesh::connect(const comm_world &world)
 {
     std::vector<peer_state> state(size, PEER_THERE);
@@ -220,10 +220,10 @@ void Mesh::connect(const comm_world &world)
 
 /* ---- errors of operations ---- */
 
-/* Do work; turn what it throws into an error that names operation and peer: Gloo knows
- * only which connection broke, and that may be one of a rank that has ended for the sake
- * of another. A peer's death is nearly always heard of at once; Gloo 2022 can miss it while a
- * message to that peer is half sent, and then the timeout ends the wait. */
+/* Calls work and turns an exception into an error that names the operation and the lost
+ * ranks. Gloo knows only which connection broke, and its peer may have exited because it lost
+ * another rank. Gloo nearly always reports a peer's death at once. Gloo 2022 can miss it while
+ * a message to that peer is half sent; then the wait lasts until the timeout. */
 template <typename Work>
 int guarded(struct comm *base, const char *what, struct error *err, Work work)
 {
@@ -241,7 +241,7 @@ int guarded(struct comm *base, const char *what, struct error *err, Work work)
     }
 }
 
-/* The same, of an operation in which all ranks take part. */
+/* As guarded(), for an operation in which all ranks take part. */
 template <typename Work>
 int together(struct comm *base, const char *what, struct error *err, Work work)
 {
@@ -286,8 +286,8 @@ int all_reduce(struct comm *base, const void *in, void *out, size_t count, enum 
     });
 }
 
-/* The part for a rank starts at the rank after it and goes round the ring, each
- * rank adding its own, until it comes home. */
+/* The part for rank r starts at rank r + 1 and is passed round the ring. Each rank adds its
+ * own values, until the part reaches rank r. */
 int reduce_scatter(struct comm *base, const void *in, void *out, size_t count,
                    enum dtype type, enum redop op, struct error *err)
 {
@@ -434,7 +434,7 @@ int barrier(struct comm *base, struct error *err)
     });
 }
 
-/* All is done when a call returns. */
+/* Every operation has finished when its call returns. */
 uint64_t mark(struct comm *)
 {
     return 0;
@@ -445,7 +445,7 @@ int wait(struct comm *, uint64_t, struct error *)
     return 0;
 }
 
-/* ---- memory, and the end ---- */
+/* ---- memory, close and abort ---- */
 
 void *alloc(struct comm *, size_t size, struct error *err)
 {
@@ -474,7 +474,8 @@ void abort_comm(struct comm *base)
     delete static_cast<GlooComm *>(base);
 }
 
-/* A rank that closes its connections early looks like one that died. */
+/* Without the barrier, a rank that closes its connections early would look dead to its
+ * peers. */
 int close_comm(struct comm *base, struct error *err)
 {
     int rc = barrier(base, err);

@@ -1,13 +1,14 @@
 /* comm_nccl.c - the communicator on GPUs: NCCL
  *
- * All of it is in the plugin muster-train-cuda.so. NCCL is used non-blocking, for
- * that is what makes deadlines and abort possible: its calls may return
- * "in progress", and are then settled by polling before the next one.
+ * This file is part of the plugin muster-train-cuda.so. It uses NCCL in non-blocking mode,
+ * because only that mode allows deadlines and abort: a call may return "in progress", and this
+ * file then polls until the call has finished before it makes the next one.
  *
- * Every operation goes to one stream of our own. A mark is an event on it. Whoever computes has
- * another one, which each operation waits for on the GPU; the host waits for operations.
+ * All operations use one stream of this file's own. A mark is an event on it. The caller's
+ * kernels use another stream; on the GPU, each operation waits for that stream. Only wait()
+ * blocks the host.
  *
- * NCCL says that a rank is gone, but not which: peers.h finds that out.
+ * NCCL reports that a rank is lost, but not which one: peers.h finds that out.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -33,13 +34,13 @@
 #include "comm/peers.h"
 #include "xalloc.h"
 
-#define MARKS   64               /* events; an older mark is waited for by a newer event */
+#define MARKS   64               /* events; a wait for an older mark uses a newer event */
 #define NUMBERS 4
-#define SPIN_NS (5 * 1000 * 1000) /* wait that long at full speed, then sleep in between */
+#define SPIN_NS (5 * 1000 * 1000) /* poll this long without sleep, then sleep between polls */
 
-/* Numbers of the host's on their way: in pinned memory, and on the GPU. */
+/* A pending reduction of the host's numbers, in pinned memory and on the GPU. */
 struct numbers {
-    double  *pinned, *device, *to; /* to: where the sums belong; NULL: nothing is under way */
+    double  *pinned, *device, *to; /* to: where the result goes; NULL: none is pending */
     size_t   count;
     uint64_t mark;
 };
@@ -49,13 +50,13 @@ struct nccl_comm {
     struct peers *peers; /* NULL: this rank is alone */
     ncclComm_t   nccl;
     cudaStream_t stream;
-    cudaStream_t compute;  /* NULL: nobody asked for it */
-    cudaEvent_t  computed; /* so far */
+    cudaStream_t compute;  /* NULL: compute_stream() has not been called */
+    cudaEvent_t  computed; /* the work on compute before the latest operation */
     struct numbers numbers[NUMBERS];
     unsigned     numbers_begun;
     cudaEvent_t  event[MARKS];
     uint64_t     marks;
-    void        *word; /* what the barrier reduces */
+    void        *word; /* the int32 that the barrier reduces */
     bool         in_group;
 };
 
@@ -126,7 +127,7 @@ static int make_stream(struct nccl_comm *c, int device, struct error *err)
     return rc == cudaSuccess ? 0 : cuda_failed("nccl", rc, err);
 }
 
-/* On the interface that NCCL takes for its own connections of that kind. */
+/* Listens on the interface that NCCL uses for its own TCP connections. */
 static int listen_to_peers(struct nccl_comm *c, const struct comm_world *world, struct error *err)
 {
     struct iface chosen;
@@ -291,14 +292,14 @@ static int all_reduce(struct comm *comm, const void *in, void *out, size_t count
                                                  c->nccl, c->stream), err);
 }
 
-/* An operation in which all ranks take part. */
+/* Begins an operation in which all ranks take part. */
 static int begin(struct nccl_comm *c, struct error *err)
 {
     peers_count(c->peers);
     return follow(c, err);
 }
 
-/* Behind what has been issued to the compute stream. */
+/* Makes the next operation wait for the work issued to the compute stream. */
 static int follow(struct nccl_comm *c, struct error *err)
 {
     cudaError_t rc;
@@ -342,7 +343,7 @@ static int reduce_numbers(struct comm *comm, double *numbers, size_t count, enum
     return 0;
 }
 
-/* Those that have come. */
+/* Copies the results that are complete at this mark to their destinations. */
 static void give_numbers(struct nccl_comm *c, uint64_t until)
 {
     struct numbers *n;
@@ -390,7 +391,7 @@ static ncclDataType_t type_of(enum dtype type)
     return (ncclDataType_t)type;
 }
 
-/* ---- memory, and the end ---- */
+/* ---- memory, close and abort ---- */
 
 static void *alloc(struct comm *comm, size_t size, struct error *err)
 {
@@ -409,7 +410,8 @@ static void release(void *memory)
     cudaFree(memory);
 }
 
-/* On our stream, hence after what was issued before, and with its deadline. */
+/* Copies on the communicator's stream, so after all earlier operations, and waits with its
+ * deadline. */
 static int copy(struct comm *comm, void *to, const void *from, size_t size,
                 enum comm_copy direction, struct error *err)
 {
@@ -437,7 +439,7 @@ static int close_comm(struct comm *comm, struct error *err)
     return 0;
 }
 
-/* Our kernels must have ended before memory is freed, or cudaFree waits for them. */
+/* Stops NCCL's kernels before memory is freed; otherwise cudaFree would wait for them. */
 static void abort_comm(struct comm *comm)
 {
     struct nccl_comm *c = of(comm);
@@ -472,7 +474,7 @@ static void free_rest(struct nccl_comm *c)
 
 /* ---- waiting ---- */
 
-/* Take a call of NCCL to its end. Within a group the end is group_end's. */
+/* Waits until an NCCL call has finished. Within a group, group_end() waits instead. */
 static int settle(struct nccl_comm *c, const char *what, ncclResult_t rc, struct error *err)
 {
     int64_t      start_ns = clock_now_ns(), waited_ns = 0;
@@ -496,12 +498,12 @@ static uint64_t mark(struct comm *comm)
 {
     struct nccl_comm *c = of(comm);
 
-    /* If this fails the stream is broken, which the wait will find. */
+    /* If this fails, the stream is broken, and the next wait reports it. */
     (void)cudaEventRecord(c->event[c->marks % MARKS], c->stream);
     return c->marks++;
 }
 
-/* A peer that died leaves our kernel spinning: only NCCL knows. */
+/* If a peer dies, this rank's kernel spins for ever; only NCCL reports the death. */
 static int wait(struct comm *comm, uint64_t until, struct error *err)
 {
     struct nccl_comm *c = of(comm);
@@ -531,8 +533,8 @@ static struct nccl_comm *of(struct comm *comm)
     return (struct nccl_comm *)comm;
 }
 
-/* Of what another rank may be to blame for: ncclRemoteError, and what becomes of a connection that
- * is closed. */
+/* Another rank may have caused an ncclRemoteError, or an ncclSystemError when it closed its
+ * connection. */
 static int nccl_failed(const struct nccl_comm *c, const char *what, ncclResult_t rc,
                        struct error *err)
 {

@@ -134,8 +134,8 @@ static double load_double(enum dtype type, const void *array, size_t i)
     }
 }
 
-/* One loop for each type and operation, so that the compiler can make vectors of
- * it. LOAD and STORE convert; ARITH is the type that is computed in. */
+/* One loop per type and operation, so that the compiler can vectorize each loop. LOAD and
+ * STORE convert to and from ARITH, the type used for the arithmetic. */
 #define SAME(x) (x)
 
 #define REDUCE_LOOP(TYPE, ARITH, LOAD, STORE, EXPRESSION)                     \
@@ -160,8 +160,8 @@ static double load_double(enum dtype type, const void *array, size_t i)
         }                                                                     \
     }
 
-/* Signed integers are computed in a wider type, where they cannot overflow, and
- * wrap when they are stored. */
+/* Signed integers are computed in a wider type, which cannot overflow, and wrap when
+ * they are stored. */
 REDUCE_TYPE(reduce_int8, int8_t, int32_t, SAME, SAME)
 REDUCE_TYPE(reduce_uint8, uint8_t, uint32_t, SAME, SAME)
 REDUCE_TYPE(reduce_int32, int32_t, int64_t, SAME, SAME)
@@ -196,8 +196,9 @@ void dtype_reduce(enum dtype type, enum redop op, void *out, const void *a, cons
         reduce[type](op, out, a, b, count);
 }
 
-/* Gradients are summed by this: in vectors, and compiled for several kinds of CPU, of which
- * the right one is found at start, where compiler and sanitizers are up to it. */
+/* Gradients are summed by sum_bfloat16(), so it is vectorized. Where the compiler and the
+ * sanitizers support it, it is compiled for several kinds of CPU, and the program picks the
+ * right version when it starts. */
 #if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
@@ -225,7 +226,7 @@ CLONES static void sum_bfloat16(uint16_t *out, const uint16_t *a, const uint16_t
         memcpy(&p, &x, sizeof p);
         memcpy(&q, &y, sizeof q);
         p += q;
-        memcpy(&x, &p, sizeof x); /* from here on as float_to_bfloat16() */
+        memcpy(&x, &p, sizeof x); /* the rest does what float_to_bfloat16() does */
         is_nan = (bits16)((x & 0x7fffffff) > 0x7f800000);
         y = (x + 0x7fff + (x >> 16 & 1)) >> 16;
         x = (is_nan & (x >> 16 | 0x40)) | (~is_nan & y);
@@ -242,7 +243,7 @@ float half_to_float(uint16_t half)
     uint32_t sign = (uint32_t)(half & 0x8000) << 16;
     uint32_t rest = half & 0x7fff;
 
-    if (rest >= 0x7c00) /* infinity, or not a number */
+    if (rest >= 0x7c00) /* infinity or NaN */
         return bits_float(sign | 0x7f800000 | (rest & 0x3ff) << 13);
     if (rest >= 0x0400)
         return bits_float(sign | (rest + ((127 - 15) << 10)) << 13);
@@ -263,8 +264,8 @@ uint16_t float_to_half(float value)
         rest += 0xfff + (rest >> 13 & 1);
         return (uint16_t)(sign | rest >> 13);
     }
-    /* Adding 0.5 puts the last bit of the sum where the last bit of a subnormal half
-     * is, so the addition does the rounding. */
+    /* Adding 0.5 aligns the last bit of the sum with the last bit of a subnormal half, so
+     * the addition rounds correctly. */
     return (uint16_t)(sign | (float_bits(bits_float(rest) + 0.5f) - float_bits(0.5f)));
 }
 
@@ -287,7 +288,7 @@ uint16_t float_to_bfloat16(float value)
     uint32_t bits = float_bits(value);
 
     if ((bits & 0x7fffffff) > 0x7f800000)
-        return (uint16_t)(bits >> 16 | 0x40); /* rounding could turn it into infinity */
+        return (uint16_t)(bits >> 16 | 0x40); /* rounding could turn NaN into infinity */
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 

@@ -1,8 +1,8 @@
-/* dtype.h - the element types of tensors and messages, and what is done to them
+/* dtype.h - the element types of tensors and messages, and operations on them
  *
- * The half and bfloat16 types have no arithmetic of their own on most CPUs: here
- * they are converted to float, computed and rounded back to the nearest, ties to
- * even, as GPUs do.
+ * Most CPUs have no arithmetic for half and bfloat16. These types are converted to
+ * float for each operation, and the result is rounded back to nearest, ties to even,
+ * as GPUs do.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_DTYPE_H
@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* In NCCL's order, with its numbers: they are part of its ABI. */
+/* In NCCL's order, with NCCL's numbers, which are part of NCCL's ABI. */
 enum dtype {
     DTYPE_INT8,
     DTYPE_UINT8,
@@ -30,11 +30,11 @@ enum dtype {
     DTYPE_COUNT
 };
 
-/* Likewise. */
+/* In NCCL's order, too. */
 enum redop { REDOP_SUM, REDOP_PROD, REDOP_MAX, REDOP_MIN, REDOP_COUNT };
 
-/* Names are those of nccl-tests: "float", "half", "sum". find: -1 when there is
- * no such name. */
+/* The names are those of nccl-tests: "float", "half", "sum". The find functions return
+ * -1 for an unknown name. */
 const char *dtype_name(enum dtype type);
 const char *redop_name(enum redop op);
 int         dtype_find(const char *name);
@@ -42,18 +42,18 @@ int         redop_find(const char *name);
 
 size_t dtype_size(enum dtype type);
 
-/* All integers from 0 to this one are exact in the type. */
+/* Returns the largest n for which the type represents all integers from 0 to n exactly. */
 int64_t dtype_exact_max(enum dtype type);
 
-/* Elements from and to exact integers. What is no integer, or beyond int64_t,
- * reads as INT64_MIN. */
+/* Convert an element from and to an exact integer. dtype_load returns INT64_MIN for a
+ * value that is not an integer or does not fit into int64_t. */
 void    dtype_store(enum dtype type, void *array, size_t i, int64_t value);
 int64_t dtype_load(enum dtype type, const void *array, size_t i);
 
-/* An element as people read it, whatever it is. */
+/* Formats an element of any type as decimal text. */
 void dtype_text(enum dtype type, const void *array, size_t i, char *text, size_t size);
 
-/* out[i] = a[i] op b[i]. out may be a or b. */
+/* Computes out[i] = a[i] op b[i]. out may be a or b. */
 void dtype_reduce(enum dtype type, enum redop op, void *out, const void *a, const void *b,
                   size_t count);
 

@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Whether an interface is one of those that text names, by the backend's rule. */
+/* Does text name this interface, by the backend's rule? */
 typedef bool match_f(const char *name, const char *text);
 
 static int     choose_gloo(const struct ifaddrs *all, struct iface *chosen, struct error *err);
@@ -49,7 +49,8 @@ int iface_choose(const char *backend, struct iface *chosen, struct error *err)
     return rc;
 }
 
-/* The one that is asked for, else the one that leads to MASTER_ADDR, else the host's own. */
+/* Takes the interface that GLOO_SOCKET_IFNAME names, else the one that packets to MASTER_ADDR
+ * leave from, else the host's own. */
 static int choose_gloo(const struct ifaddrs *all, struct iface *chosen, struct error *err)
 {
     const char *asked = getenv("GLOO_SOCKET_IFNAME"), *master = getenv("MASTER_ADDR");
@@ -61,8 +62,9 @@ static int choose_gloo(const struct ifaddrs *all, struct iface *chosen, struct e
     return take_own(chosen, err) ? 0 : -1;
 }
 
-/* The address of the host's own name; if that leads nowhere or to no other host, the one that
- * leads to the world (192.0.2.1 is nobody's), else the loopback. */
+/* Takes the address of the host's own name. If the name has no address or only a loopback
+ * address, takes the source address of the default route (192.0.2.1 belongs to no host), else
+ * the loopback address. */
 static bool take_own(struct iface *chosen, struct error *err)
 {
     char host[65] = "";
@@ -82,8 +84,8 @@ static bool is_loopback(const char *address)
     return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
 }
 
-/* The one that is asked for, else InfiniBand's, else none of docker's, lo and virbr, else
- * those. */
+/* Takes the interface that NCCL_SOCKET_IFNAME names, else an InfiniBand one, else any except
+ * docker*, lo* and virbr*, else a docker* one, else any. */
 static int choose_nccl(const struct ifaddrs *all, struct iface *chosen, struct error *err)
 {
     const char *asked = getenv("NCCL_SOCKET_IFNAME");
@@ -120,7 +122,7 @@ static bool take_first(const struct ifaddrs *all, match_f *match, const char *te
     return false;
 }
 
-/* Without IPv6 link-local addresses, which need a scope to be reached. */
+/* Excludes IPv6 link-local addresses, which need a scope id. */
 static bool usable(const struct ifaddrs *one)
 {
     const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)(const void *)one->ifa_addr;
@@ -131,7 +133,7 @@ static bool usable(const struct ifaddrs *one)
            (one->ifa_addr->sa_family == AF_INET6 && !IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr));
 }
 
-/* "eth,ib0": beginnings of names; "=eth0,ib0": whole names; "^docker": all but these. */
+/* "eth,ib0": prefixes of names; "=eth0,ib0": whole names; "^docker": all but these. */
 static bool nccl_matches(const char *name, const char *text)
 {
     const bool  but = *text == '^', exact = text[but] == '=';
@@ -179,7 +181,7 @@ static bool is_anything(const char *name, const char *text)
     return true;
 }
 
-/* The address of ours that packets to host leave from. */
+/* Takes the local address that packets to host leave from. */
 static bool take_route(const char *host, struct iface *chosen, struct error *err)
 {
     const struct addrinfo   hints = { .ai_socktype = SOCK_DGRAM };

@@ -1,7 +1,7 @@
-/* iface.h - the network interface that NCCL or Gloo takes here
+/* iface.h - the network interface that NCCL or Gloo uses on this node
  *
- * Gloo takes the one that is chosen here. NCCL chooses for itself; its rules are repeated, so
- * that a wrong choice is found before it waits for it.
+ * Gloo uses the interface that this code chooses. NCCL chooses its own; this code repeats
+ * NCCL's rules, so that a wrong choice is reported before NCCL waits on it.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_IFACE_H
@@ -19,14 +19,15 @@ extern "C" {
 struct iface {
     char name[IF_NAMESIZE];
     char address[INET6_ADDRSTRLEN];
-    struct sockaddr_storage socket_address; /* the same; port 0 */
+    struct sockaddr_storage socket_address; /* the same address, with port 0 */
 };
 
-/* backend: "nccl" or "gloo". -1 with what is wrong, such as a variable that names an
- * interface that is not there. */
+/* Chooses the interface for backend "nccl" or "gloo". Returns -1 with the reason in err, for
+ * example a variable that names a missing interface. */
 int iface_choose(const char *backend, struct iface *chosen, struct error *err);
 
-/* All that are up, with their addresses: "eth0 10.0.0.1, lo 127.0.0.1". Cut to size. */
+/* Lists all interfaces that are up, with their addresses: "eth0 10.0.0.1, lo 127.0.0.1".
+ * Truncated to size. */
 void iface_list(char *text, size_t size);
 
 #ifdef __cplusplus

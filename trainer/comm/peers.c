@@ -1,7 +1,8 @@
 /* peers.c - see peers.h
  *
- * On each connection: the one who is called says who it is; the caller, as soon as it has heard
- * all, sends whom it has lost; the one who is called says that it knows now.
+ * On each connection, the called rank first sends a struct hello. When the caller has received
+ * the hellos of all ranks or has timed out, it sends the list of lost ranks. The called rank
+ * acknowledges the list with one byte.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -25,10 +26,10 @@
 #include "xalloc.h"
 
 #define MAGIC     0x70656572u
-#define ANSWER_NS (3 * NS_PER_S / 2) /* for all ranks to say that they are there */
-#define KNOWN_NS  (NS_PER_S / 2)     /* for them to know what came of it */
+#define ANSWER_NS (3 * NS_PER_S / 2) /* for all ranks to answer a call */
+#define KNOWN_NS  (NS_PER_S / 2)     /* for all ranks to acknowledge the report */
 #define KEY_SIZE  32
-#define LOST_SIZE 900 /* bytes of who is lost; more are cut */
+#define LOST_SIZE 900 /* bytes of the list of lost ranks; longer lists are truncated */
 
 struct hello {
     uint32_t magic;
@@ -36,7 +37,7 @@ struct hello {
     uint64_t begun;
 };
 
-/* From a caller; bytes is its rank, and for each rank whether it is lost. */
+/* A connection from a caller. bytes has its rank, and one byte per rank: not 0 if lost. */
 struct caller {
     int            fd; /* -1: none */
     size_t         got;
@@ -44,7 +45,7 @@ struct caller {
 };
 
 struct call {
-    int             fd; /* -1: over */
+    int             fd; /* -1: closed */
     bool            is_connected, is_told;
     size_t          got;
     struct hello    hello;
@@ -54,18 +55,18 @@ struct call {
 struct peers {
     int                      rank, size;
     char                   **label;
-    struct sockaddr_storage *address; /* of each rank; port 0: not known */
+    struct sockaddr_storage *address; /* of each rank; family AF_UNSPEC: not known */
     int                      listen_fd, stop_fd;
     pthread_t                thread;
     atomic_uint_fast64_t     begun;
 
-    /* The thread's. Who comes when all are taken gets the place of the oldest. */
+    /* Used only by the thread. A new caller replaces the oldest if the table is full. */
     struct caller *caller;
     size_t         callers, oldest;
 
     pthread_mutex_t mutex;
-    bool           *has_told; /* under it: each rank; */
-    bool           *is_lost;  /* and whom they have told of */
+    bool           *has_told; /* under the mutex: ranks that have sent a report */
+    bool           *is_lost;  /* under the mutex: ranks that a report names as lost */
 };
 
 static int   begin_listening(struct peers *peers, struct error *err);
@@ -108,7 +109,7 @@ struct peers *peers_listen(const struct sockaddr_storage *address, int rank, int
     pthread_mutex_init(&peers->mutex, NULL);
     if (begin_listening(peers, err) == 0)
         return peers;
-    hang_up(&peers->stop_fd); /* there is no thread to be stopped */
+    hang_up(&peers->stop_fd); /* no thread runs that peers_close() could stop */
     peers_close(peers);
     return NULL;
 }
@@ -220,7 +221,7 @@ static void hang_up(int *fd)
     *fd = -1;
 }
 
-/* ---- being called ---- */
+/* ---- answering calls ---- */
 
 static void *answer_all(void *arg)
 {
@@ -234,7 +235,7 @@ static void *answer_all(void *arg)
         for (i = 0; i < peers->callers; i++)
             ready[2 + i] = (struct pollfd){ .fd = peers->caller[i].fd, .events = POLLIN };
         if (poll(ready, peers->callers + 2, -1) < 0)
-            continue; /* a signal; or no memory: again */
+            continue; /* a signal, or no memory: try again */
         if (ready[0].revents != 0)
             break;
         for (i = 0; i < peers->callers; i++)
@@ -254,7 +255,7 @@ static void answer(struct peers *peers)
     struct caller     *caller;
 
     if (fd < 0) {
-        (void)poll(NULL, 0, 10); /* too many descriptors: not at once again */
+        (void)poll(NULL, 0, 10); /* too many open descriptors: wait before the next try */
         return;
     }
     caller = &peers->caller[peers->oldest];
@@ -278,7 +279,7 @@ static void take_bytes(struct peers *peers, struct caller *caller)
         return;
     if (caller->got == all) {
         take_told(peers, caller->bytes);
-        (void)send(caller->fd, "", 1, MSG_NOSIGNAL); /* whoever has gone does not wait for it */
+        (void)send(caller->fd, "", 1, MSG_NOSIGNAL); /* a caller that has exited needs none */
     }
     hang_up(&caller->fd);
 }
@@ -318,8 +319,9 @@ void peers_ask(struct peers *peers, bool is_late, enum peer_state *state)
     free(call);
 }
 
-/* Itself, too: callers are answered in turn, so then all that others had told before is
- * known. To a rank that was stopped and goes on they have told it while it stood. */
+/* A rank calls itself, too: calls are answered in order, so the answer means that all earlier
+ * reports have been read. A rank that was stopped and continued then has the reports that the
+ * others sent while it was stopped. */
 static void begin_call(const struct peers *peers, int rank, struct call *call)
 {
     const struct sockaddr_storage *to = &peers->address[rank];
@@ -334,7 +336,8 @@ static void begin_call(const struct peers *peers, int rank, struct call *call)
         end_call(call, errno == ECONNREFUSED ? PEER_ENDED : PEER_UNREACHABLE);
 }
 
-/* Until all have said what they have to say: at first who they are, then that they know. */
+/* Waits until all ranks have sent what is expected: first their hello, after the report the
+ * acknowledgement. */
 static void hear(const struct peers *peers, struct call *call, int64_t duration_ns)
 {
     const int64_t  end_ns = clock_now_ns() + duration_ns;
@@ -390,7 +393,7 @@ static void take_event(int rank, struct call *call)
     if (n > 0 && call->hello.magic == MAGIC && call->hello.rank == rank)
         call->state = PEER_THERE;
     else
-        end_call(call, PEER_ENDED); /* or another program has its port */
+        end_call(call, PEER_ENDED); /* or another program uses the port now */
 }
 
 static void end_call(struct call *call, enum peer_state state)
@@ -404,8 +407,8 @@ static bool has_answered(const struct call *call)
     return call->got == sizeof call->hello && call->state == PEER_THERE;
 }
 
-/* Who has told of others has ended for their sake. If nobody is lost, all wait for those who
- * have begun the fewest operations. */
+/* A rank that has sent a report exited because of other ranks, so it is not lost. If no rank is
+ * lost, all wait for those that have begun the fewest operations. */
 static void judge(struct peers *peers, struct call *call, bool is_late, enum peer_state *state)
 {
     uint64_t fewest = peers->begun;
@@ -428,7 +431,7 @@ static void judge(struct peers *peers, struct call *call, bool is_late, enum pee
             state[rank] = PEER_LATE;
 }
 
-/* Also those that are silent: they may go on one day. */
+/* Reports to silent ranks, too: they may continue later. */
 static void tell(const struct peers *peers, const enum peer_state *state, struct call *call)
 {
     const size_t   size = sizeof(int32_t) + (size_t)peers->size;
@@ -451,7 +454,7 @@ static void tell(const struct peers *peers, const enum peer_state *state, struct
     free(bytes);
 }
 
-/* ---- in words ---- */
+/* ---- the error message ---- */
 
 int peers_blame(struct peers *peers, const char *what, const char *why, double late_s,
                 struct error *err)

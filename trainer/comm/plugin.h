@@ -1,6 +1,6 @@
-/* plugin.h - what is built with CUDA, in files of its own
+/* plugin.h - loads the code built with CUDA
  *
- * So that the program runs where CUDA is not.
+ * This code is in separate files, so that the program also runs where CUDA is not installed.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_PLUGIN_H
@@ -8,8 +8,8 @@
 
 #include "err.h"
 
-/* The symbol of that plugin, which stands beside the program in a build tree, else where it was
- * installed. It stays loaded. NULL with err. */
+/* Loads the plugin file from the program's directory (a build tree) or from the installed
+ * place, and returns its symbol. The plugin stays loaded. NULL with err. */
 void *plugin_symbol(const char *file, const char *symbol, struct error *err);
 
 #endif

@@ -46,7 +46,7 @@ int pmi_init(struct pmi *pmi, double timeout_s, struct error *err)
         env_number("PMI_RANK", 0, pmi->size - 1, &pmi->rank, err) < 0)
         return -1;
 
-    /* Processes that we start must not hold our connection open. */
+    /* Child processes must not keep the connection open. */
     if (fcntl(pmi->fd, F_SETFD, FD_CLOEXEC) < 0)
         return err_set(err, "PMI_FD=%d: %s", pmi->fd, strerror(errno));
     return greet(pmi, err);
@@ -119,7 +119,7 @@ void pmi_abort(struct pmi *pmi, int code)
     char line[64];
     int  size = snprintf(line, sizeof line, "cmd=abort exitcode=%d\n", code);
 
-    /* There is no answer, and if the server is gone there is nothing left to end. */
+    /* abort has no answer. If the server has exited, no rank is left to kill. */
     if (pmi->fd >= 0)
         (void)!send(pmi->fd, line, (size_t)size, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -148,7 +148,7 @@ static int greet(struct pmi *pmi, struct error *err)
             "cmd=init pmi_version=1 pmi_subversion=1\n") < 0 ||
         ask(pmi, "maxes", answer, err, "cmd=get_maxes\n") < 0)
         return -1;
-    memcpy(copy, answer, sizeof copy); /* field() changes the line that it reads */
+    memcpy(copy, answer, sizeof copy); /* field() modifies its line */
     if (limit(answer, "keylen_max", &pmi->key_max, err) < 0 ||
         limit(copy, "vallen_max", &pmi->value_max, err) < 0 ||
         ask(pmi, "my_kvsname", answer, err, "cmd=get_my_kvsname\n") < 0)
@@ -172,7 +172,7 @@ static int limit(char *answer, const char *name, int *number, struct error *err)
     return 0;
 }
 
-/* Send a request and read its answer, which must be the command want and, if it has an rc,
+/* Sends a request and reads its answer, which must be the command want and, if it has an rc,
  * rc=0. */
 static int ask(struct pmi *pmi, const char *want, char answer[PMI_LINE_MAX],
                struct error *err, const char *format, ...)
@@ -225,7 +225,7 @@ static int send_line(struct pmi *pmi, const char *line, size_t size, int64_t dea
     return 0;
 }
 
-/* One line, without its newline. */
+/* Reads one line, without its newline. */
 static int read_line(struct pmi *pmi, char line[PMI_LINE_MAX], int64_t deadline_ns,
                      struct error *err)
 {
@@ -254,7 +254,7 @@ static int read_line(struct pmi *pmi, char line[PMI_LINE_MAX], int64_t deadline_
     return 0;
 }
 
-/* Wait until the server can be read from or written to. */
+/* Waits until the descriptor is readable or writable, as what says. */
 static int wait_for(struct pmi *pmi, short what, int64_t deadline_ns, struct error *err)
 {
     struct pollfd ready = { .fd = pmi->fd, .events = what };
@@ -274,7 +274,7 @@ static int wait_for(struct pmi *pmi, short what, int64_t deadline_ns, struct err
     return 0;
 }
 
-/* The value of name in "a=1 name=2 b=3", or NULL. Puts a NUL after it. */
+/* Returns the value of name in "a=1 name=2 b=3", or NULL. Writes a NUL after the value. */
 static const char *field(char *line, const char *name)
 {
     size_t size = strlen(name);

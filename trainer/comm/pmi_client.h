@@ -1,11 +1,11 @@
-/* pmi_client.h - the key-value exchange offered by the launcher that started this process
+/* pmi_client.h - the key-value exchange of the launcher that started this process
  *
  * Speaks PMI-1, the plain-text protocol of MPICH's process managers, on the descriptor in
- * PMI_FD: muster answers it, and so does mpirun.mpich. Ranks store short texts under names,
- * meet in a barrier, and get what the others have stored. Nothing listens on a port, and no
- * rank needs an address.
+ * PMI_FD. muster and mpirun.mpich both answer it. Ranks store short texts under keys, wait for
+ * each other in a barrier, and get the texts that the others have stored. PMI needs no
+ * listening port, and no rank needs an address.
  *
- * A program that no launcher started is alone: rank 0 of 1.
+ * A program that was started without a launcher is alone: rank 0 of 1.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_PMI_CLIENT_H
@@ -16,41 +16,44 @@
 
 #include "err.h"
 
-#define PMI_LINE_MAX 4096 /* a request or an answer; the usual limits need 1400 */
-#define PMI_NAME_MAX 256  /* kvsname_max of every server there is */
+#define PMI_LINE_MAX 4096 /* of a request or an answer; the usual limits need 1400 */
+#define PMI_NAME_MAX 256  /* kvsname_max of all known servers */
 
 struct pmi {
     int    fd;         /* -1: started alone */
     int    rank, size;
     double timeout_s;  /* for one answer, and for the slowest rank in a barrier */
-    bool   timed_out;  /* the last failure was this deadline */
-    int    key_max, value_max; /* limits of the server, NUL included */
+    bool   timed_out;  /* the last failure was this timeout */
+    int    key_max, value_max; /* the server's limits, including the NUL */
     char   kvsname[PMI_NAME_MAX];
-    char   in[PMI_LINE_MAX];   /* bytes read and not used yet */
+    char   in[PMI_LINE_MAX];   /* bytes read but not yet used */
     size_t in_size;
 };
 
-/* Read PMI_FD, PMI_RANK and PMI_SIZE and greet the server. Each of these functions returns 0,
- * or -1 with the reason in err; after a failure only call pmi_abort() and exit. */
+/* Reads PMI_FD, PMI_RANK and PMI_SIZE and initializes the connection to the server. Each of
+ * these functions returns 0, or -1 with the reason in err; after a failure only call
+ * pmi_abort() and exit. */
 int pmi_init(struct pmi *pmi, double timeout_s, struct error *err);
 
-/* Key and value must not contain blanks: use hex_encode() for what may. */
+/* Key and value must not contain blanks; encode other values with hex_encode(). */
 int pmi_put(struct pmi *pmi, const char *key, const char *value, struct error *err);
 
-/* Wait for all ranks. Afterwards every rank sees what was put before. */
+/* Waits for all ranks. Afterwards every rank can get the values put before the barrier. */
 int pmi_barrier(struct pmi *pmi, struct error *err);
 
-/* The value of a key into value[size]. An error when alone: nobody has put anything. */
+/* Copies the value of a key to value[size]. Fails without a launcher: no rank has put
+ * anything. */
 int pmi_get(struct pmi *pmi, const char *key, char *value, size_t size, struct error *err);
 
-/* Leave in order. A rank that exits without this has failed, whatever its status. */
+/* Finalizes the connection to the launcher. A rank that exits without this call has failed,
+ * whatever its exit status. */
 int pmi_finalize(struct pmi *pmi, struct error *err);
 
-/* Ask the launcher to end all ranks; code becomes the exit status of the run. */
+/* Asks the launcher to kill all ranks; code becomes the exit status of the run. */
 void pmi_abort(struct pmi *pmi, int code);
 
-/* text needs 2 * size + 1. decode: the number of bytes, or -1 if text is not hex or holds more
- * than size bytes. */
+/* hex_encode() writes 2 * size + 1 bytes to text. hex_decode() returns the number of bytes, or
+ * -1 if text is not hex or holds more than size bytes. */
 void hex_encode(const void *bytes, size_t size, char *text);
 int  hex_decode(const char *text, void *bytes, size_t size);
 

@@ -248,7 +248,7 @@ static int resolve_elastic(struct ds_config *config, int64_t world, struct error
     return rc;
 }
 
-/* What is missing follows from the rest; a remainder shows in the last comparison. */
+/* Computes the missing numbers from the given ones; the last comparison finds a remainder. */
 static int resolve_batch(struct ds_config *config, int64_t world, struct error *err)
 {
     const bool  has_steps = ds_read_has(config, "gradient_accumulation_steps");

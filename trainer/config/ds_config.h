@@ -1,8 +1,8 @@
 /* ds_config.h - DeepSpeed's configuration, read strictly
  *
- * Every key that DeepSpeed 0.19 knows works, or is reported as without effect, or is refused;
- * any other is an error with its line and the nearest name. No globals, nothing printed: also
- * what looks at a configuration without training takes this.
+ * Every key that DeepSpeed 0.19 knows is supported, reported as ignored, or refused. Any other
+ * key is an error with its line and the nearest known name. The code has no globals and prints
+ * nothing, so programs that only examine a configuration can use it, too.
  *
  *     ds_config_read -> ds_config_resolve(world size) -> use -> ds_config_free
  * SPDX-License-Identifier: Apache-2.0
@@ -24,10 +24,10 @@
 #define DS_QUEUE_DEPTH_MAX 64
 #define DS_BLOCK_SIZE_MAX  (1 << 30)
 
-/* Numbers that were not given: DS_UNSET, or NAN where they are not whole. */
+/* The value of integers that were not given; real numbers are then NAN. */
 #define DS_UNSET (-1)
 
-/* As the words of their keys stand in ds_table.c. */
+/* In the order of the words in ds_table.c. */
 enum ds_optimizer_type { DS_ADAM, DS_ADAMW };
 enum ds_device { DS_DEVICE_NONE, DS_DEVICE_CPU, DS_DEVICE_NVME };
 enum ds_dtype { DS_FP32, DS_FP16, DS_BF16 };
@@ -43,7 +43,7 @@ struct ds_optimizer {
 
 struct ds_fp16 {
     bool    enabled;
-    double  loss_scale; /* 0: dynamic, and then */
+    double  loss_scale; /* 0: dynamic, with the settings below */
     int64_t initial_scale_power, loss_scale_window, hysteresis;
     bool    consecutive_hysteresis;
     double  min_loss_scale;
@@ -57,7 +57,7 @@ struct ds_offload {
     int         device; /* enum ds_device */
     const char *nvme_path; /* a directory */
     int64_t     buffer_count;
-    bool        pin_memory; /* of the optimizer */
+    bool        pin_memory; /* only for the optimizer */
 };
 
 struct ds_aio {
@@ -69,7 +69,7 @@ struct ds_zero {
     int64_t           stage;
     int64_t           reduce_bucket_size; /* elements */
     struct ds_offload optimizer, param;
-    int64_t           allgather_bucket_size; /* these two have no effect */
+    int64_t           allgather_bucket_size; /* this and reduce_scatter are ignored */
     bool              reduce_scatter;
 };
 
@@ -89,14 +89,14 @@ struct ds_elasticity {
 };
 
 struct ds_config {
-    int64_t train_batch_size, micro_batch_size, accumulation_steps; /* DS_UNSET until resolved */
+    int64_t train_batch_size, micro_batch_size, accumulation_steps; /* DS_UNSET: unresolved */
     int64_t steps_per_print;  /* DS_UNSET: never */
     double  gradient_clipping; /* 0: none */
     bool    wall_clock_breakdown, memory_breakdown;
     int     communication_data_type; /* enum ds_dtype; DS_UNSET: the model's */
     int     gradient_allreduce_op;   /* enum ds_allreduce_op */
-    int     grad_accum_dtype, param_dtype; /* likewise */
-    bool    prescale_gradients; /* these two have no effect */
+    int     grad_accum_dtype, param_dtype; /* enum ds_dtype; DS_UNSET: the model's */
+    bool    prescale_gradients; /* this and gradient_predivide_factor are ignored */
     double  gradient_predivide_factor;
 
     struct ds_optimizer  optimizer;
@@ -109,35 +109,35 @@ struct ds_config {
     struct ds_elasticity elasticity;
 
     int64_t        world;       /* ranks; 0 until resolved */
-    int64_t        wanted_steps; /* 0: none */
-    struct strlist notes;       /* what has no effect, for the user: "ds_config.json:7: ..." */
-    struct ds_read *read;       /* what was read, for ds_config_print; owns all texts */
+    int64_t        wanted_steps; /* see ds_config_set_steps(); 0: not set */
+    struct strlist notes;       /* for the user, on ignored settings: "ds_config.json:7: ..." */
+    struct ds_read *read;       /* the parsed file, for ds_config_print; owns all texts */
 };
 
-/* NULL with "FILE:LINE: what is wrong". Free with ds_config_free. */
+/* NULL with "FILE:LINE: reason" in err. Free with ds_config_free(). */
 struct ds_config *ds_config_read(const char *path, struct error *err);
 struct ds_config *ds_config_parse(const char *name, const char *text, size_t size,
                                   struct error *err);
 void              ds_config_free(struct ds_config *config); /* NULL is fine */
 
-/* Add a note, with the line of that key: for callers that know more than the file. */
+/* Adds a note with the line of that key, for callers that know more than the file. */
 void ds_config_note(struct ds_config *config, const char *path, const char *text);
 
-/* These accumulation steps, instead of those that were given or follow; before ds_config_resolve.
- * Elasticity has its own. 0: none. */
+/* Replaces the accumulation steps that the file gives or implies. Call it before
+ * ds_config_resolve(). Elasticity ignores it. 0: keep the file's. */
 void ds_config_set_steps(struct ds_config *config, int64_t steps);
 
-/* Work out the batch sizes for this many ranks, from what was given of the three or from
+/* Computes the batch sizes for this number of ranks, from the given ones of the three or from
  * elasticity. */
 int ds_config_resolve(struct ds_config *config, int64_t world, struct error *err);
 
-/* The element type that the model computes in. */
+/* Returns the element type that the model computes in. */
 enum ds_dtype ds_config_dtype(const struct ds_config *config);
 
-/* Of the values that take effect, wherever they come from. */
+/* Returns a hash of the values that apply, whatever their origin. */
 uint64_t ds_config_hash(const struct ds_config *config);
 
-/* What takes effect, as a ds_config.json with each value's origin behind it. */
+/* Prints the values that apply as a ds_config.json, each followed by its origin. */
 void ds_config_print(const struct ds_config *config, FILE *out);
 
 #endif

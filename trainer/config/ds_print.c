@@ -1,6 +1,6 @@
-/* ds_print.c - the configuration that takes effect, for --print-config
+/* ds_print.c - prints the configuration that applies, for --print-config
  *
- * The output is a ds_config.json itself: origins are comments.
+ * The output is a valid ds_config.json; the origins are comments.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -40,7 +40,7 @@ void ds_config_print(const struct ds_config *config, FILE *out)
     fputs("}\n", out);
 }
 
-/* Comments tell of the file. */
+/* Leaves out comments, which depend on the file's layout. */
 uint64_t ds_config_hash(const struct ds_config *config)
 {
     uint64_t hash = FNV_START;
@@ -66,7 +66,7 @@ static void print_section(const struct ds_config *config, const char *section, i
     for (row = ds_table; row < ds_table + ds_rows; row++) {
         if (!is_in(row->path, section) || !is_shown(config, row))
             continue;
-        /* Elasticity's choice would not be taken beside it. */
+        /* A file with elasticity must not set the sizes that elasticity chooses. */
         fprintf(out, "%*s%s\"%s\": ", depth * INDENT, "",
                 config->elasticity.enabled && is_derived(config, row) ? "// " : "",
                 row->path + strlen(section) + (section[0] != '\0'));
@@ -81,7 +81,7 @@ static void print_section(const struct ds_config *config, const char *section, i
     }
 }
 
-/* Directly so; "" is the outermost section. */
+/* Is path directly in this section? "" is the outermost section. */
 static bool is_in(const char *path, const char *section)
 {
     const size_t length = strlen(section);
@@ -110,7 +110,7 @@ static bool is_shown(const struct ds_config *config, const struct ds_row *row)
     return false;
 }
 
-/* Is it one of the three batch sizes, worked out from the others? */
+/* Is it one of the three batch sizes, and computed from the others? */
 static bool is_derived(const struct ds_config *config, const struct ds_row *row)
 {
     return row < ds_table + 3 && config->world > 0 &&
@@ -161,7 +161,7 @@ static void print_value(const struct ds_config *config, const struct ds_row *row
     }
 }
 
-/* As short as reads back the same. */
+/* Prints the shortest text that reads back as the same number. */
 static void print_real(double value, FILE *out)
 {
     char text[40];

@@ -13,7 +13,7 @@
 #include "config/ds_value.h"
 #include "xalloc.h"
 
-#define PATH_MAX_LENGTH 256 /* and the room of a note */
+#define PATH_MAX_LENGTH 256 /* of a path, and of a note */
 
 static int         take_section(struct ds_config *config, const char *section, const char *shown,
                                 const json_t *values, struct error *err);
@@ -59,7 +59,7 @@ int ds_read_values(struct ds_config *config, const char *text, size_t size, stru
     return 0;
 }
 
-/* section is a path in the table's words, shown is the same in the file's. */
+/* section: the path with the table's names; shown: the path with the file's names. */
 static int take_section(struct ds_config *config, const char *section, const char *shown,
                         const json_t *values, struct error *err)
 {
@@ -112,7 +112,8 @@ static int take(struct ds_config *config, const struct ds_row *row, const char *
     return row->kind == DS_SECTION ? take_section(config, row->path, shown, value, err) : 0;
 }
 
-/* Known sections have short names; a key that is cut is unknown, too. */
+/* May truncate, but the names of known sections are short, and a truncated key is still
+ * unknown. */
 static void join(char path[PATH_MAX_LENGTH], const char *section, const char *key)
 {
     snprintf(path, PATH_MAX_LENGTH, "%.120s%s%.128s", section, section[0] != '\0' ? "." : "",
@@ -128,7 +129,7 @@ static int unknown(struct ds_read *read, const char *path, const char *shown,
     return ds_read_error(read, shown, err, "there is no such key%s", suggestion);
 }
 
-/* A section that is switched off does no harm. */
+/* Is the section enabled? A disabled one is harmless. */
 static bool is_enabled(const json_t *section)
 {
     const json_t *enabled = json_object_get(section, "enabled");
@@ -203,7 +204,7 @@ int ds_read_error(const struct ds_read *read, const char *path, struct error *er
     char                 text[512];
     va_list              ap;
 
-    if (line == 0 && row != NULL) /* the file may have another name for it */
+    if (line == 0 && row != NULL) /* the file may use an alias */
         line = read->given[row - ds_table].line;
 
     va_start(ap, format);

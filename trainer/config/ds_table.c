@@ -1,6 +1,6 @@
 /* ds_table.c - see ds_table.h
  *
- * Keys and defaults are those of DeepSpeed 0.19. A section stands before its keys.
+ * Keys and defaults are those of DeepSpeed 0.19. A section comes before its keys.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -22,7 +22,7 @@
       .field = offsetof(struct ds_config, schedule.FIELD), .schedulers = SCHEDULERS }
 #define NO_EFFECT(PATH, KIND, VALUE, NOTE) \
     { .path = PATH, .kind = KIND, .support = DS_NO_EFFECT, .value = VALUE, .note = NOTE }
-/* Stored even so: DeepSpeed refuses some of its values, and so does ds_config.c. */
+/* Ignored, but stored, because ds_config.c refuses the values that DeepSpeed refuses. */
 #define IDLE(PATH, KIND, VALUE, FIELD, NOTE)                                                \
     { .path = PATH, .kind = KIND, .support = DS_NO_EFFECT, .value = VALUE, .note = NOTE, \
       .field = offsetof(struct ds_config, FIELD) }
@@ -258,7 +258,7 @@ const struct ds_row ds_table[] = {
     NO_EFFECT("monitor_config", DS_ANY, "null", "DeepSpeed makes it of the sections above"),
 
     SECTION("activation_checkpointing"),
-    /* DeepSpeed too leaves it to the program whether this is done at all. */
+    /* As in DeepSpeed, the program and not this section enables activation checkpointing. */
     NO_EFFECT("activation_checkpointing.partition_activations", DS_BOOL, "false",
               "each rank has a whole model"),
     NO_EFFECT("activation_checkpointing.contiguous_memory_optimization", DS_BOOL, "false",
@@ -365,7 +365,7 @@ void ds_suggest(const char *path, char *text, size_t size)
         snprintf(text, size, " (it is known as %s)", elsewhere);
 }
 
-/* Of "fp16.enabled" that of "fp16.". */
+/* Returns the length of the section with its dot: for "fp16.enabled" that of "fp16.". */
 static size_t section_length(const char *path)
 {
     const char *dot = strrchr(path, '.');
@@ -373,7 +373,7 @@ static size_t section_length(const char *path)
     return dot == NULL ? 0 : (size_t)(dot + 1 - path);
 }
 
-/* Levenshtein's, in one row of memory. */
+/* Computes the Levenshtein distance with one row of memory. */
 static size_t edit_distance(const char *name, size_t length, const char *known)
 {
     size_t cost[NAME_LENGTH_MAX + 1], i, j, diagonal, best;

@@ -67,7 +67,7 @@ static bool is_kind(const struct ds_row *row, const json_t *value)
     return false;
 }
 
-/* 5e8 is a whole number too, as long as a double is exact. */
+/* Accepts 5e8 as an integer, too, if a double represents the integer exactly. */
 static bool is_whole(const json_t *value, int64_t min)
 {
     double real;
@@ -98,7 +98,7 @@ static bool are_counts(const json_t *value)
     return true;
 }
 
-/* The number of the word among the row's, -1 when it is none of them. */
+/* Returns the word's number among the row's choices, or -1. */
 static int choice_of(const struct ds_row *row, const json_t *value)
 {
     const char *word = json_string_value(value), *choice = row->choices;
@@ -200,12 +200,12 @@ static void store_null(const struct ds_row *row, void *field)
     case DS_CHOICE:
         *(int *)field = DS_UNSET;
         break;
-    default: /* false, no text */
+    default: /* false or NULL */
         break;
     }
 }
 
-/* Only elasticity has a list. */
+/* Only elasticity has a row of this kind. */
 static void store_counts(const json_t *value, struct ds_config *config)
 {
     const size_t count = json_array_size(value);

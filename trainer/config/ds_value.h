@@ -1,4 +1,4 @@
-/* ds_value.h - a value of ds_config.json: of the kind that its key asks for?
+/* ds_value.h - checks and stores the values of ds_config.json
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_DS_VALUE_H
@@ -12,13 +12,14 @@
 #include "config/ds_table.h"
 #include "err.h"
 
-/* -1 with "5 is not true or false" in err. null is a value where the default is. */
+/* Does the value have the kind of its row? If not, returns -1 with "5 is not true or false" in
+ * err. null is valid if the default is null. */
 int ds_value_check(const struct ds_row *row, const json_t *value, struct error *err);
 
-/* A checked value, into the row's field of config. Texts stay value's. */
+/* Stores a checked value in the row's field of config. value still owns its texts. */
 void ds_value_store(const struct ds_row *row, const json_t *value, struct ds_config *config);
 
-/* Does a checked value say what the default says? */
+/* Is a checked value equal to the default? */
 bool ds_value_is_default(const struct ds_row *row, const json_t *value);
 
 #endif

@@ -1,7 +1,7 @@
 /* schedule.c - see schedule.h
  *
- * DeepSpeed steps its scheduler behind the optimizer, and numbers those steps from 0: the
- * first optimizer step has the rate of number -1, the state that the scheduler starts in.
+ * DeepSpeed steps its scheduler after the optimizer, and numbers the scheduler's steps from 0.
+ * So the first optimizer step has the rate of number -1, the scheduler's initial state.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#define ONE_CYCLE_BETA2 0.99 /* DeepSpeed's own choice; it has no key */
+#define ONE_CYCLE_BETA2 0.99 /* fixed in DeepSpeed, no key sets it */
 
 static double  warmup_lr(const struct schedule *s, double lr, double number);
 static double  cosine_lr(const struct schedule *s, double lr, double number);
@@ -85,7 +85,7 @@ static double cosine_lr(const struct schedule *s, double lr, double number)
            fmax(0, s->cos_min_ratio + (1 - s->cos_min_ratio) * (1 + cos(M_PI * progress)) / 2);
 }
 
-/* From 0 to 1 while the rate warms up. */
+/* Returns how far the warmup is, from 0 to 1. */
 static double warmup_share(const struct schedule *s, double number)
 {
     const double steps = fmax(2, (double)s->warmup_num_steps);
@@ -134,7 +134,8 @@ void schedule_betas(const struct schedule *s, int64_t steps_before, double betas
                    (1 + s->decay_mom_rate * behind / (double)s->decay_step_size);
 }
 
-/* 0 at both ends of the cycle, 1 at its peak; in stairs when it has some. */
+/* Returns 0 at both ends of the cycle and 1 at its peak; rises in stairs if they are
+ * configured. */
 static double cycle_height(const struct schedule *s, double number)
 {
     const double first = (double)s->first_step_size, second = second_size(s);
@@ -145,7 +146,7 @@ static double cycle_height(const struct schedule *s, double number)
 
     if (!rises && s->second_stair_count >= 0)
         stairs = (double)s->second_stair_count;
-    /* Multiplied first: 29 / 100 * 100 is less than 29. */
+    /* Multiply first: in floating point, 29 / 100 * 100 is less than 29. */
     return stairs > 0 ? floor(up * stairs / size) / stairs : up / size;
 }
 

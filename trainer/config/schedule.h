@@ -1,7 +1,7 @@
 /* schedule.h - the learning rate as a function of the step
  *
- * DeepSpeed's five schedulers, to the number. A step that is skipped for an overflow does not
- * count.
+ * DeepSpeed's five schedulers, with exactly the same numbers. A step that is skipped because of
+ * an overflow does not count.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SCHEDULE_H
@@ -24,7 +24,7 @@ enum schedule_warmup { SCHEDULE_LOG, SCHEDULE_LINEAR };
 
 struct schedule {
     int     type;
-    double  warmup_min_lr, warmup_max_lr; /* max NAN: the optimizer's (WarmupLR), 0.001 (decay) */
+    double  warmup_min_lr, warmup_max_lr; /* max NAN: the optimizer's (WarmupLR) or 0.001 */
     int64_t warmup_num_steps, total_num_steps;
     int     warmup_type; /* enum schedule_warmup */
     double  warmup_min_ratio, cos_min_ratio;
@@ -34,20 +34,20 @@ struct schedule {
     bool    range_staircase;
 
     double  cycle_min_lr, cycle_max_lr, decay_lr_rate;
-    int64_t first_step_size, second_step_size; /* second negative: as the first */
+    int64_t first_step_size, second_step_size; /* second < 0: the same as first */
     int64_t first_stair_count, second_stair_count;
     int64_t decay_step_size;
     bool    cycle_momentum;
     double  cycle_min_mom, cycle_max_mom, decay_mom_rate;
 };
 
-/* The rate of the optimizer step that comes after so many; lr is the optimizer's own. */
+/* Returns the rate of the optimizer step after steps_before others; lr: the optimizer's own. */
 double schedule_lr(const struct schedule *schedule, double lr, int64_t steps_before);
 
-/* OneCycle moves Adam's betas as well; all others leave them. */
+/* Sets Adam's betas for OneCycle; the other schedulers do not change them. */
 void schedule_betas(const struct schedule *schedule, int64_t steps_before, double betas[2]);
 
-/* The name DeepSpeed gives it; NULL for SCHEDULE_CONSTANT. */
+/* Returns DeepSpeed's name; NULL for SCHEDULE_CONSTANT. */
 const char *schedule_name(enum schedule_type type);
 
 #endif

@@ -1,10 +1,10 @@
-/* attention.cu - see ops_cuda.h; here, attention without its weights in memory
+/* attention.cu - see ops_cuda.h; attention that does not store its weights in memory
  *
  * A block has a tile of rows (queries; for the gradients of K and V, keys) of one head of one
- * sequence, and goes through the other rows tile by tile, both in shared memory. A warp has OWN
- * of the block's rows; its lanes are the rows of the other tile while products of rows are made,
- * and columns while such rows are summed. Softmax is corrected from tile to tile; for the
- * backward pass only the logarithm of its sum is kept.
+ * sequence, and iterates over the tiles of the other rows. Both tiles are in shared memory. A
+ * warp has OWN of the block's rows. For products of rows, each of its lanes takes a row of the
+ * other tile; for sums of rows, each lane takes columns. Softmax is corrected from tile to
+ * tile. For the backward pass, only the logarithm of its sum is kept.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -21,16 +21,16 @@
 #define WARPS    4
 #define OWN      (TILE / WARPS)
 #define THREADS  (WARPS * WARP)
-#define HEAD_MAX 128 /* columns of a head */
+#define HEAD_MAX 128 /* columns per head */
 
-/* Rows in memory, of one head of one sequence. */
+/* The rows of one head of one sequence in memory. */
 template <typename T> struct rows {
     T  *first;
-    int row; /* elements from one to the next */
+    int row; /* elements between two rows */
     int length;
 };
 
-/* What a block does. */
+/* The part of the work that a block does. */
 struct place {
     struct attention s;
     int              sequence, head, tile;
@@ -50,7 +50,7 @@ static __device__ inline struct place place_of(const struct attention &s)
     return p;
 }
 
-/* Q, K or V in qkv (parts 3), or the heads' outputs (parts 1). */
+/* Returns Q, K or V in qkv (parts is 3), or the heads' outputs (parts is 1). */
 template <typename T>
 static __device__ inline struct rows<T> rows_of(const struct place &p, T *all, int parts,
                                                 int part)
@@ -65,19 +65,19 @@ static __device__ inline struct rows<T> rows_of(const struct place &p, T *all, i
     return r;
 }
 
-/* Place of a row's number in [sequences][heads][length]. */
+/* Returns the index of a row in [sequences][heads][length]. */
 static __device__ inline size_t number_of(const struct place &p, int row)
 {
     return ((size_t)p.sequence * p.s.heads + p.head) * p.s.length + row;
 }
 
-/* From one row of a tile to the next: odd, so that lanes meet in no bank. */
+/* Returns the floats between two rows of a tile: odd, to avoid bank conflicts between lanes. */
 static __host__ __device__ inline int pitch_of(const struct attention &s)
 {
     return s.head_width | 1;
 }
 
-/* All threads: rows from first on; what is past the last one is 0. */
+/* All threads load the tile of rows from first on; rows after the last are 0. */
 template <typename T>
 static __device__ void fetch(const struct place &p, float *tile, const struct rows<T> &rows,
                              int first)
@@ -93,7 +93,7 @@ static __device__ void fetch(const struct place &p, float *tile, const struct ro
     }
 }
 
-/* out[i]: row i of this warp times the other tile's row of this lane. */
+/* Sets out[i] to row i of this warp times this lane's row of the other tile. */
 static __device__ inline void dots(const struct place &p, float out[OWN], const float *own,
                                    const float *other)
 {
@@ -111,8 +111,8 @@ static __device__ inline void dots(const struct place &p, float out[OWN], const 
     }
 }
 
-/* sum[i][c]: the other tile's rows, times weight[i] of their lanes, in column c * WARP + lane.
- * room: the warp's own, for the weights. */
+/* Adds to sum[i][c] the other tile's rows, each times its lane's weight[i], in column
+ * c * WARP + lane. room: this warp's scratch memory for the weights. */
 template <int COLUMNS>
 static __device__ inline void mix(const struct place &p, float sum[OWN][COLUMNS],
                                   const float weight[OWN], const float *other, float *room)
@@ -145,7 +145,7 @@ template <int COLUMNS> static __device__ inline void clear(float sum[OWN][COLUMN
             sum[i][c] = 0;
 }
 
-/* Each row of this warp times its factor, into memory. */
+/* Writes each row of this warp, times its factor, to memory. */
 template <typename T, int COLUMNS>
 static __device__ inline void put(const struct place &p, const struct rows<T> &rows,
                                   const float sum[OWN][COLUMNS], const float factor[OWN])
@@ -169,7 +169,7 @@ static __device__ inline bool sees(const struct place &p, int query, int key)
     return query < p.s.length && key < p.s.length && (!p.s.causal || key <= query);
 }
 
-/* What dropout multiplies a weight with. */
+/* Returns the factor by which dropout multiplies a weight. */
 static __device__ inline float factor_of(const struct place &p, int query, int key)
 {
     const uint64_t row = (uint64_t)p.head * p.s.length + query;
@@ -227,7 +227,7 @@ static __global__ void attention_kernel(struct attention s, T *out, float *kept,
     put<T, COLUMNS>(p, rows_of(p, out, 1, 0), sum, w);
 }
 
-/* dots[row]: dout times out, of one head. A warp has one. */
+/* Sets row_dots[row] to dout times out, for one head. One warp per row. */
 template <typename T>
 static __global__ void row_dots_kernel(struct attention s, float *row_dots, const T *dout,
                                        const T *out)
@@ -248,7 +248,7 @@ static __global__ void row_dots_kernel(struct attention s, float *row_dots, cons
         row_dots[number] = sum;
 }
 
-/* The gradient of Q: a block has queries, and goes through keys. */
+/* Computes the gradient of Q: a block has queries, and iterates over keys. */
 template <typename T, int COLUMNS>
 static __global__ void to_q_kernel(struct attention s, T *dqkv, const float *row_dots,
                                    const T *dout, const T *qkv, const float *kept)
@@ -286,7 +286,7 @@ static __global__ void to_q_kernel(struct attention s, T *dqkv, const float *row
     put<T, COLUMNS>(p, rows_of(p, dqkv, 3, 0), sum, w);
 }
 
-/* Those of K and V: a block has keys, and goes through queries. */
+/* Computes the gradients of K and V: a block has keys, and iterates over queries. */
 template <typename T, int COLUMNS>
 static __global__ void to_kv_kernel(struct attention s, T *dqkv, const float *row_dots,
                                     const T *dout, const T *qkv, const float *kept)
@@ -331,9 +331,9 @@ static __global__ void to_kv_kernel(struct attention s, T *dqkv, const float *ro
     put<T, COLUMNS>(p, rows_of(p, dqkv, 3, 1), to_k, w);
 }
 
-/* ---- from the host ---- */
+/* ---- host code ---- */
 
-/* A number for each row of each head. */
+/* One number per row of each head. */
 static size_t attention_bytes(struct ops *ops, const struct attention *s)
 {
     (void)ops;
@@ -358,7 +358,7 @@ static size_t blocks_of(const struct attention *s)
            (((size_t)s->length + TILE - 1) / TILE);
 }
 
-/* Of so many tiles, and the warps' room. */
+/* Returns the bytes for this number of tiles, and for the warps' scratch memory. */
 static size_t shared_bytes(const struct attention *s, size_t tiles)
 {
     return (tiles * TILE * (size_t)pitch_of(*s) + THREADS * OWN) * sizeof(float);

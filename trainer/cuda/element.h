@@ -1,8 +1,8 @@
-/* element.h - within kernels: elements as stored, and sums over a warp
+/* element.h - helpers for kernels: stored elements, and sums over a warp
  *
- * What is computed is computed in float. All shared memory of a kernel is what it was launched
- * with, by shared_memory(). Kernels are launched with whole warps, and no thread of theirs ends
- * before the last sum.
+ * The arithmetic is in float. Kernels get all their shared memory at launch, by
+ * shared_memory(). They are launched with whole warps, and none of their threads returns before
+ * the last sum.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_ELEMENT_H
@@ -52,12 +52,12 @@ static __device__ inline void store(__nv_bfloat16 *x, float value)
 
 static __device__ inline float *shared_memory(void)
 {
-    extern __shared__ __align__(16) float shared_floats[]; /* doubles are put there, too */
+    extern __shared__ __align__(16) float shared_floats[]; /* also used for doubles */
 
     return shared_floats;
 }
 
-/* Every lane gets it. */
+/* Returns the sum over the warp in every lane. */
 static __device__ inline float warp_sum(float x)
 {
     int lane;
@@ -76,7 +76,8 @@ static __device__ inline float warp_max(float x)
     return x;
 }
 
-/* The number of this thread among all, and of all threads: for loops over elements. */
+/* Return the number of this thread in the grid, and the number of threads: for loops over
+ * elements. */
 static __device__ inline size_t thread_number(void)
 {
     return (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -89,7 +90,7 @@ static __device__ inline size_t thread_count(void)
 
 #define LOOP_THREADS 256
 
-/* Blocks for a loop over so many elements: enough to fill a GPU. */
+/* Returns the number of blocks for a loop over count elements: enough to fill a GPU. */
 static inline size_t loop_blocks(size_t count)
 {
     const size_t blocks = (count + LOOP_THREADS - 1) / LOOP_THREADS;
@@ -97,7 +98,7 @@ static inline size_t loop_blocks(size_t count)
     return blocks < 4096 ? blocks : 4096;
 }
 
-/* Call the template for the element type. */
+/* Calls the template for the element type. */
 #define FOR_TYPE(type, function, ...)                                                            \
     ((type) == DTYPE_FLOAT  ? function<float>(__VA_ARGS__)                                       \
      : (type) == DTYPE_HALF ? function<__half>(__VA_ARGS__)                                      \

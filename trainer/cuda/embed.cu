@@ -1,4 +1,4 @@
-/* embed.cu - see ops_cuda.h; here, embeddings
+/* embed.cu - see ops_cuda.h; embeddings
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -41,7 +41,7 @@ static void embed(struct ops *ops, void *out, const int32_t *tokens, const void 
                   (size_t)rows, length, width);
 }
 
-/* A block for each token that occurs: its rows are summed in order. */
+/* One block per token that occurs; sums the token's rows in order. */
 template <typename T>
 static __global__ void words_kernel(T *dwords, const T *dout, const int32_t *tokens,
                                     const int32_t *order, const int32_t *first, int width)

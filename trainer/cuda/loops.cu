@@ -1,4 +1,4 @@
-/* loops.cu - see ops_cuda.h; here, what is done to each element, or each row, by itself
+/* loops.cu - see ops_cuda.h; operations on single elements or single rows
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -67,7 +67,7 @@ static void gelu_backward(struct ops *ops, enum gelu kind, void *dx, const void 
                   count);
 }
 
-/* A thread has four elements, which have their words from one counter. */
+/* A thread has four elements, whose random words come from one counter. */
 template <typename T>
 static __global__ void dropout_kernel(struct dropout drop, T *out, const T *x, size_t total,
                                       size_t each)
@@ -97,7 +97,7 @@ static void dropout(struct ops *ops, const struct dropout *drop, void *out, cons
                   0, *drop, (T *)out, (const T *)x, total, each);
 }
 
-/* out[i] = x[index[i]], or the other way round. */
+/* out[i] = x[index[i]] for gather, out[index[i]] = x[i] for scatter. */
 template <typename T>
 static __global__ void rows_kernel(bool is_gather, T *out, const T *x, const int32_t *index,
                                    size_t rows, int width)

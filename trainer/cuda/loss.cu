@@ -1,4 +1,4 @@
-/* loss.cu - see ops_cuda.h; here, the cross entropy
+/* loss.cu - see ops_cuda.h; the cross entropy
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -15,21 +15,21 @@ struct loss_sum {
     double value;
 };
 
-/* Every thread gets it. */
+/* Returns the result over the block in every thread. */
 template <float reduce(float)> static __device__ float block_reduce(float x, float empty)
 {
     float    *part = shared_memory();
     const int lane = threadIdx.x % WARP;
 
     x = reduce(x);
-    __syncthreads(); /* what was there before has been read */
+    __syncthreads(); /* all threads have read the previous content */
     if (lane == 0)
         part[threadIdx.x / WARP] = x;
     __syncthreads();
     return reduce(lane < WARPS ? part[lane] : empty);
 }
 
-/* A block has a row. */
+/* One block per row. */
 template <typename T>
 static __global__ void entropy_kernel(float *stats, float *losses, const T *logits,
                                       const int32_t *targets, int width)
@@ -41,7 +41,7 @@ static __global__ void entropy_kernel(float *stats, float *losses, const T *logi
     for (j = threadIdx.x; j < width; j += THREADS)
         max = fmaxf(max, load(&x[j]));
     max = block_reduce<warp_max>(max, -INFINITY);
-    /* fmaxf takes no notice of what is no number; this does. */
+    /* fmaxf ignores NaN; this sum does not. */
     for (j = threadIdx.x; j < width; j += THREADS)
         sum += expf(load(&x[j]) - max);
     sum = block_reduce<warp_sum>(sum, 0);
@@ -51,7 +51,7 @@ static __global__ void entropy_kernel(float *stats, float *losses, const T *logi
     losses[blockIdx.x] = max + logf(sum) - load(&x[targets[blockIdx.x]]);
 }
 
-/* One block; each thread adds up the rows of its number, and the first one the threads. */
+/* One block: each thread sums every THREADS-th row, and the first thread sums the threads. */
 static __global__ void sum_kernel(struct loss_sum *out, const float *losses, size_t rows)
 {
     double *part = (double *)shared_memory(), sum = 0;

@@ -1,7 +1,7 @@
-/* norm.cu - see ops_cuda.h; here, layernorm, and sums over rows
+/* norm.cu - see ops_cuda.h; layernorm, and sums over rows
  *
- * A warp has a row. What is summed over rows is summed in two steps: by blocks that each have
- * some columns and some rows, then over those.
+ * A warp has a row. Sums over rows have two steps: each block sums some rows of some columns,
+ * then another kernel sums the results of the blocks.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -9,9 +9,9 @@
 #include "cuda/element.h"
 #include "cuda/ops_state.h"
 
-#define ROWS        4  /* of a block of warps */
-#define GROUPS      8  /* of rows, each a warp's, in a block that sums 32 columns */
-#define CHUNKS_MAX  64 /* of rows, each a block's */
+#define ROWS        4  /* per block: one row per warp */
+#define GROUPS      8  /* of rows, one per warp, in a block that sums 32 columns */
+#define CHUNKS_MAX  64 /* of rows, one per block */
 #define CHUNK_LEAST 32
 
 template <typename T>
@@ -82,8 +82,8 @@ static __global__ void norm_dx_kernel(struct norm s, T *dx, const T *dout, const
                                (more != NULL ? load(&more[at + j]) : 0));
 }
 
-/* partial: [chunks][2][width], the sums of dout times what was normed, and of dout. Without x
- * only the latter. */
+/* partial: [chunks][2][width], the sums of dout times the normed x, and of dout. x NULL: only
+ * the sums of dout. */
 template <typename T>
 static __global__ void columns_kernel(struct norm s, float *partial, const T *dout, const T *x,
                                       const float *stats, int columns_blocks, int chunk)
@@ -112,7 +112,7 @@ static __global__ void columns_kernel(struct norm s, float *partial, const T *do
     partial[((size_t)(blockIdx.x / columns_blocks) * 2 + group) * s.width + column] = dw;
 }
 
-/* dweight NULL: dbias alone. */
+/* dweight NULL: only dbias. */
 template <typename T>
 static __global__ void finish_kernel(T *dweight, T *dbias, const float *partial, int chunks,
                                      int width)
@@ -161,7 +161,7 @@ static void bias_backward(struct ops *ops, void *dbias, const void *dout, int ro
     sum_rows<T>(ops, &shape, NULL, dbias, dout, NULL, NULL);
 }
 
-/* dx comes last: it may be dout. */
+/* Writes dx last, because dx may be dout. */
 template <typename T>
 static void layernorm_backward(struct ops *ops, const struct norm *shape, void *dx,
                                void *dweight, void *dbias, const void *dout, const void *x,

@@ -1,4 +1,4 @@
-/* ops_cuda.cu - see ops_cuda.h; here, memory and the products
+/* ops_cuda.cu - see ops_cuda.h; memory and the matrix products
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -100,7 +100,7 @@ static void multiply(struct ops *ops, const struct matmul *shape, const void *a,
     product_cuda(((struct ops_cuda *)ops)->products, shape, a, b, bias, c);
 }
 
-/* A kernel that failed shows in the state of the stream. */
+/* The state of the stream shows whether a kernel has failed. */
 static int ops_check(struct ops *ops, struct error *err)
 {
     struct stream    *stream = stream_of(ops);

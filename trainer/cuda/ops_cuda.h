@@ -1,10 +1,11 @@
 /* ops_cuda.h - the operations of a model on a GPU
  *
- * Products are cuBLASLt's, all else are kernels of our own, in one stream, so that the host is
- * ahead of the GPU. Nothing is summed in an order that depends on chance: the same numbers give
- * the same bits on the same GPU.
+ * cuBLASLt computes matrix products; all other operations are kernels of this program. They run
+ * in one stream, so the host can run ahead of the GPU. The order of every sum is deterministic:
+ * the same numbers give the same bits on the same GPU.
  *
- * It is the plugin muster-train-model-cuda.so, so that the program also runs without CUDA.
+ * The code is in the plugin muster-train-model-cuda.so, so that the program also runs without
+ * CUDA.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_OPS_CUDA_H
@@ -18,8 +19,8 @@ extern "C" {
 #include "err.h"
 #include "model/ops.h"
 
-/* stream, a cudaStream_t of the current device, is borrowed. float, half or bfloat16. NULL with
- * err. */
+/* type: float, half or bfloat16. stream: a cudaStream_t of the current device, borrowed. NULL
+ * with err. */
 typedef struct ops *ops_cuda_new_fn(enum dtype type, void *stream, struct error *err);
 ops_cuda_new_fn     ops_cuda_new;
 

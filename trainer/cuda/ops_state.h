@@ -1,6 +1,6 @@
-/* ops_state.h - what the files of ops_cuda.h know of each other
+/* ops_state.h - the internal state shared by the files that implement ops_cuda.h
  *
- * Each file fills in the operations that it has, for the type of ops.
+ * Each of these files sets its operations in ops, for the type of ops.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_OPS_STATE_H
@@ -11,12 +11,12 @@
 #include "cuda/stream.h"
 
 struct ops_cuda {
-    struct ops              ops; /* what the callers see */
+    struct ops              ops; /* the public part */
     struct stream           stream;
     struct products_cuda   *products;
-    float                  *columns; /* partial sums of norm.cu */
+    float                  *columns; /* partial sums, used by norm.cu */
     size_t                  columns_room;
-    float                  *losses; /* of each row, of loss.cu */
+    float                  *losses; /* one per row, used by loss.cu */
     size_t                  losses_room;
     struct loss_sum        *loss;
 };
@@ -32,7 +32,8 @@ static inline struct stream *stream_of(struct ops *ops)
     return &((struct ops_cuda *)ops)->stream;
 }
 
-/* Room for so many floats, kept for the next time; false after a failure. */
+/* Makes *memory hold at least count floats, and keeps it for the next call; false after a
+ * failure. */
 bool ops_room(struct ops_cuda *cuda, float **memory, size_t *room, size_t count);
 
 #endif

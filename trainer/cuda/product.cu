@@ -1,7 +1,7 @@
 /* product.cu - see product.h
  *
- * cuBLASLt counts by columns, so what is row-major here is a transpose there, and c = a b is
- * computed as its transpose, b' a'.
+ * cuBLASLt's matrices are column-major, so it sees a row-major matrix as its transpose. So
+ * c = a b is computed as its transpose, b' a'.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -16,14 +16,14 @@ extern "C" {
 #include "xalloc.h"
 }
 
-#define WORKSPACE ((size_t)32 << 20) /* what Hopper's fastest products ask for */
+#define WORKSPACE ((size_t)32 << 20) /* bytes; Hopper's fastest products need this */
 
 struct prepared {
     struct matmul          shape;
     bool                   has_bias;
-    unsigned               alignment; /* bytes, of all pointers */
+    unsigned               alignment; /* of all pointers, in bytes */
     cublasLtMatmulDesc_t   product;
-    cublasLtMatrixLayout_t a, b, c; /* in our order */
+    cublasLtMatrixLayout_t a, b, c; /* of a, b and c, not swapped */
     cublasLtMatmulAlgo_t   algorithm;
 };
 
@@ -34,7 +34,7 @@ struct products_cuda {
     cublasLtHandle_t  handle;
     void             *workspace;
     struct prepared  *prepared[PRODUCTS_CUDA_MAX];
-    unsigned          made; /* in all; the next one goes to made % PRODUCTS_CUDA_MAX */
+    unsigned          made; /* so far; the next one's index is made % PRODUCTS_CUDA_MAX */
 };
 
 static struct prepared *prepare(struct products_cuda *products, const struct matmul *shape,
@@ -76,7 +76,7 @@ void products_cuda_free(struct products_cuda *products)
     free(products);
 }
 
-/* The outer batch is a loop: none of our products needs it to be fast. */
+/* The outer batch is a loop, because no product of a model needs it to be fast. */
 void product_cuda(struct products_cuda *products, const struct matmul *shape, const void *a,
                   const void *b, const void *bias, void *c)
 {
@@ -133,7 +133,7 @@ static struct prepared *prepare(struct products_cuda *products, const struct mat
     return *place = p;
 }
 
-/* The outer strides are the caller's. */
+/* Ignores the outer batch, which the caller loops over. */
 static bool same_shape(const struct matmul *x, const struct matmul *y)
 {
     return x->m == y->m && x->n == y->n && x->k == y->k && !x->at == !y->at &&
@@ -167,7 +167,8 @@ static bool make(struct products_cuda *products, struct prepared *p)
     return !products->stream->failed;
 }
 
-/* rows x columns as stored by us, from row to row: columns x rows for cuBLASLt. */
+/* Describes a row-major matrix to cuBLASLt as columns x rows. row: elements between two
+ * rows. */
 static cublasLtMatrixLayout_t layout(struct products_cuda *products, int rows, int columns,
                                      int row, int batch, long stride)
 {
@@ -186,7 +187,8 @@ static cublasLtMatrixLayout_t layout(struct products_cuda *products, int rows, i
     return made;
 }
 
-/* Also what is chosen depends on whether there is one. */
+/* Must also be called before choose(), because the choice depends on whether there is a
+ * bias. */
 static bool set_bias(struct products_cuda *products, struct prepared *p, const void *bias)
 {
     return bias == NULL ||
@@ -238,7 +240,8 @@ static void drop(struct prepared *p)
     free(p);
 }
 
-/* The power of two that divides all of them, up to what cudaMalloc gives. */
+/* Returns the largest power of two that divides all pointers, at most 256, the alignment of
+ * cudaMalloc. */
 static unsigned alignment_of(const void *a, const void *b, const void *c)
 {
     const uintptr_t bits = (uintptr_t)a | (uintptr_t)b | (uintptr_t)c | 256;

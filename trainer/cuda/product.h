@@ -1,4 +1,4 @@
-/* product.h - matrix products of the GPU, by cuBLASLt
+/* product.h - matrix products on the GPU, by cuBLASLt
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_CUDA_PRODUCT_H
@@ -10,12 +10,12 @@ extern "C" {
 #include "model/ops.h"
 }
 
-/* Each shape is prepared once, and kept. */
+/* A cache of prepared products: each shape is prepared once and kept. */
 struct products_cuda;
 
-#define PRODUCTS_CUDA_MAX 256 /* shapes; more than those make the first ones go */
+#define PRODUCTS_CUDA_MAX 256 /* shapes; when the cache is full, the oldest ones are dropped */
 
-/* Failures are the stream's. */
+/* Failures are kept in stream. */
 struct products_cuda *products_cuda_new(struct stream *stream, enum dtype type);
 void                  products_cuda_free(struct products_cuda *products);
 

@@ -44,7 +44,7 @@ void *stream_alloc(struct stream *stream, size_t bytes)
     rc = cudaMalloc(&memory, bytes > 0 ? bytes : 1);
     if (rc == cudaSuccess)
         return memory;
-    (void)cudaGetLastError(); /* or later calls fail with it, too */
+    (void)cudaGetLastError(); /* clear the error, or later calls return it */
     stream->failed = true;
     err_set(&stream->why, "out of GPU memory: %zu bytes: %s", bytes, cudaGetErrorString(rc));
     return NULL;
@@ -90,7 +90,7 @@ const int32_t *stream_send(struct stream *stream, const int32_t *numbers, size_t
     return slot->device;
 }
 
-/* What grows is not in use: freeing memory waits for the GPU. */
+/* The old memory is not in use any more, because freeing memory waits for the GPU. */
 static bool slot_fit(struct stream *stream, struct stream_slot *slot, size_t count)
 {
     const size_t room = count + count / 4 + 1024, bytes = room * sizeof *slot->host;

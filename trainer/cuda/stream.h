@@ -1,6 +1,6 @@
-/* stream.h - work in order on a GPU, and the first of it that failed
+/* stream.h - runs work in order on a GPU, and keeps the first failure
  *
- * Within cuda/ only. After a failure nothing more is begun.
+ * For use only in cuda/. After a failure, no more work is started.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_STREAM_H
@@ -15,12 +15,12 @@ extern "C" {
 #include "err.h"
 }
 
-#define STREAM_SLOTS 8 /* arrays of numbers on their way to the GPU */
+#define STREAM_SLOTS 8 /* arrays of numbers that are being copied to the GPU */
 
 struct stream_slot {
     int32_t    *host, *device;
     size_t      room;   /* numbers */
-    cudaEvent_t copied; /* the host's copy is free again */
+    cudaEvent_t copied; /* the host's array is free again */
 };
 
 struct stream {
@@ -35,23 +35,25 @@ struct stream {
 void stream_init(struct stream *stream, cudaStream_t cuda);
 void stream_clear(struct stream *stream);
 
-/* Keep this failure, if it is one and the first. true: all is well so far. */
+/* If rc is the first failure, keeps it. Returns true if nothing has failed so far. */
 bool stream_keep(struct stream *stream, const char *what, cudaError_t rc);
 
-/* Memory of the GPU; NULL after a failure. */
+/* Allocates GPU memory; NULL after a failure. */
 void *stream_alloc(struct stream *stream, size_t bytes);
 
 void stream_zero(struct stream *stream, void *memory, size_t bytes);
-/* Host to GPU and back; done on return. */
+/* Copy from the host to the GPU and back; finished on return. */
 void stream_write(struct stream *stream, void *memory, const void *host, size_t bytes);
 void stream_read(struct stream *stream, void *host, const void *memory, size_t bytes);
 
-/* These numbers on the GPU: the host's may change on return. They stay until STREAM_SLOTS - 1
- * more have been sent, in the order of the stream. NULL after a failure. */
+/* Copies numbers to the GPU and returns the copy. The caller may change its array on return. In
+ * the order of the stream, the copy is valid until STREAM_SLOTS - 1 more have been sent. NULL
+ * after a failure. */
 const int32_t *stream_send(struct stream *stream, const int32_t *numbers, size_t count);
 
-/* blocks of threads, with that many bytes of shared memory. Beyond what every GPU grants, the
- * kernel is allowed more. */
+/* Launches a kernel with this number of blocks and threads per block, and shared bytes of
+ * shared memory. Raises the kernel's limit if it needs more than the 48 KiB that every GPU
+ * allows. */
 template <typename... P, typename... A>
 static void stream_launch(struct stream *stream, const char *what, void (*kernel)(P...),
                           size_t blocks, unsigned threads, size_t shared, A... args)

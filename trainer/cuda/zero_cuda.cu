@@ -1,4 +1,4 @@
-/* zero_cuda.cu - see zero_cuda.h; here, memory and its ways to the host
+/* zero_cuda.cu - see zero_cuda.h; memory, and copies to and from the host
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -13,14 +13,14 @@ extern "C" {
 #include "xalloc.h"
 }
 
-/* A way to the host, or from it: a stream, and what is on it has an event. */
+/* One direction of copies, to the host or from it: a stream, and an event per lane. */
 struct way {
     cudaStream_t stream;
     cudaEvent_t  done[ZERO_FETCH_LANES];
 };
 
 struct zero_cuda {
-    struct zero_device device; /* what the callers see */
+    struct zero_device device; /* the public part */
     struct stream      stream;
     struct zero_loops  loops;
     struct way         to_host, from_host;
@@ -93,7 +93,7 @@ static void *pinned(struct zero_device *device, size_t bytes, struct error *err)
     (void)device;
     if (rc == cudaSuccess)
         return memory;
-    (void)cudaGetLastError(); /* or later calls fail with it, too */
+    (void)cudaGetLastError(); /* clear the error, or later calls return it */
     err_set(err, "out of pinned memory: %zu bytes: %s", bytes, cudaGetErrorString(rc));
     return NULL;
 }
@@ -104,7 +104,7 @@ static void unpin(struct zero_device *device, void *memory)
     cudaFreeHost(memory);
 }
 
-/* ---- ways ---- */
+/* ---- copies to and from the host ---- */
 
 static void move(struct stream *stream, struct way *way, int lane, void *to, const void *from,
                  size_t bytes, enum cudaMemcpyKind kind)
@@ -150,7 +150,8 @@ static void fetched(struct zero_device *device, int lane)
         stream_keep(&cuda->stream, "offload", cudaEventSynchronize(cuda->to_host.done[lane]));
 }
 
-/* Behind what reads the memory now, and before what will read it. */
+/* The copy waits for earlier kernels, which may read the memory; later kernels wait for the
+ * copy. */
 static void store_to(struct zero_device *device, int lane, void *memory, const void *host,
                      size_t bytes)
 {
@@ -176,7 +177,8 @@ static void stored(struct zero_device *device, int lane)
         stream_keep(&cuda->stream, "offload", cudaEventSynchronize(cuda->from_host.done[lane]));
 }
 
-/* Nobody computes behind it: the event is the only one to tell. */
+/* Later kernels do not wait for this copy: only the returned event shows when it has
+ * finished. */
 static void *store_ahead(struct zero_device *device, void *memory, const void *host, size_t bytes)
 {
     struct zero_cuda *cuda = of(device);
@@ -215,7 +217,7 @@ static void way_close(struct way *way)
         cudaStreamDestroy(way->stream);
 }
 
-/* ---- the whole ---- */
+/* ---- the device ---- */
 
 static int check(struct zero_device *device, struct error *err)
 {

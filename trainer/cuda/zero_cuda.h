@@ -1,6 +1,7 @@
-/* zero_cuda.h - what zero's arrays are computed with on a GPU
+/* zero_cuda.h - the device that stores zero's arrays on a GPU and computes with them
  *
- * In the plugin of ops_cuda.h. Adam rounds as it does on CPUs, but for FLT_MIN: see zero/adam.h.
+ * It is in the plugin of ops_cuda.h. Adam rounds as on CPUs, except below FLT_MIN: see
+ * zero/adam.h.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_ZERO_CUDA_H
@@ -12,7 +13,7 @@ extern "C" {
 
 #include "zero/zero_device.h"
 
-/* stream, a cudaStream_t of the current device, is borrowed. NULL with err. */
+/* stream: a cudaStream_t of the current device, borrowed. NULL with err. */
 typedef struct zero_device *zero_cuda_new_fn(void *stream, struct error *err);
 zero_cuda_new_fn            zero_cuda_new;
 

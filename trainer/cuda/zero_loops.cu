@@ -9,7 +9,7 @@
 
 #include "cuda/element.h"
 
-/* At most; the same for every GPU, so that sums are, too. */
+/* The most blocks of a sum; the same on every GPU, so that sums are the same, too. */
 #define PARTS 1024
 
 void zero_loops_init(struct zero_loops *loops, struct stream *stream)
@@ -23,7 +23,7 @@ void zero_loops_clear(struct zero_loops *loops)
     cudaFree(loops->parts);
 }
 
-/* ---- element by element ---- */
+/* ---- operations per element ---- */
 
 template <typename T> static __global__ void add_kernel(T *sum, const T *more, size_t count)
 {
@@ -67,10 +67,10 @@ void zero_loops_narrow(struct zero_loops *loops, enum dtype type, void *to, cons
     FOR_TYPE(type, narrow, loops, to, values, count);
 }
 
-/* ---- one number of all ---- */
+/* ---- one number from all elements ---- */
 
-/* parts[block]: the sum of squares, in an order of its own but always the same; or the last
- * element that is not finite, or -1. */
+/* Sets parts[block] to the sum of squares, always in the same order, or to the last element
+ * that is not finite, or -1. */
 template <typename T>
 static __global__ void part_kernel(bool is_sum, double *parts, const T *grad, size_t count)
 {
@@ -156,7 +156,7 @@ static void adam(struct zero_loops *loops, const struct adam_numbers *numbers,
                   a->count);
 }
 
-/* Copies are of the gradient's type: zero has no others. */
+/* Copies have the gradient's type, because zero makes no others. */
 void zero_loops_adam(struct zero_loops *loops, const struct adam *how, int64_t step,
                      double factor, const struct adam_arrays *arrays)
 {

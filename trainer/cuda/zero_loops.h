@@ -12,7 +12,7 @@ extern "C" {
 
 struct zero_loops {
     struct stream *stream;
-    double        *parts; /* one number of each block, on the GPU */
+    double        *parts; /* one number per block, on the GPU */
 };
 
 void zero_loops_init(struct zero_loops *loops, struct stream *stream);

@@ -1,11 +1,11 @@
-/* bert.c - BERT and RoBERTa: norms behind, attention both ways, masked tokens to be guessed
+/* bert.c - BERT and RoBERTa: norm after each sublayer, bidirectional attention, masked tokens
  *
  *     x = norm(x + project(attention(x)))
  *     x = norm(x + down(gelu(up(x))))
  *
- * Weights are stored as [out][in], as PyTorch's Linear has them. Those of query, key and value
- * lie together, so that one product makes all three. RoBERTa differs in its names, and in that
- * its first two positions are never used.
+ * Weights are stored as [out][in], as in PyTorch's Linear. Those of query, key and value are
+ * adjacent, so that one product computes all three. RoBERTa has other names, and does not use
+ * its first two positions.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -126,7 +126,7 @@ static void embed(struct model *model, const struct model_batch *batch)
     drop_rows(model, 0, DROP_EMBEDDED, run->block[0].in, run->block[0].in);
 }
 
-/* All tokens are of type 0: its embedding is like a bias. */
+/* All tokens have type 0, so the type's embedding acts as a bias. */
 static void embed_backward(struct model *model, const struct model_batch *batch)
 {
     struct ops       *ops = model->ops;
@@ -143,7 +143,7 @@ static void embed_backward(struct model *model, const struct model_batch *batch)
     ops->bias_backward(ops, layer_grad(model, 0, TYPES), run->d, run->rows, norm.width);
 }
 
-/* RoBERTa counts positions behind that of its padding token, 1. */
+/* RoBERTa's positions start after that of its padding token, 1. */
 static const void *first_position(struct model *model, const void *positions)
 {
     const size_t row = (size_t)model->config.width * dtype_size(model->type);
@@ -177,7 +177,7 @@ static void block(struct model *model, int layer, struct block_run *b, void *out
                    layer_param(model, layer, NORM2), layer_param(model, layer, NORM2_BIAS));
 }
 
-/* The same from below upwards. */
+/* Does the steps of block() in reverse order. */
 static void block_backward(struct model *model, int layer, struct block_run *b)
 {
     const struct block_parts p = block_parts(model, layer, &places);

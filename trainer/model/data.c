@@ -1,8 +1,8 @@
 /* data.c - see data.h
  *
- * The order of an epoch is a permutation that is computed, not kept: four Feistel rounds over
- * the next power of four, repeated until the outcome is a sample's number. So any sample is
- * found at once, in any epoch.
+ * The order of an epoch is a permutation that is computed and not stored: four Feistel rounds
+ * over the next power of four, repeated until the result is a sample's number. So any sample of
+ * any epoch is found in constant time.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -24,7 +24,7 @@
 #include "model/scramble.h"
 #include "xalloc.h"
 
-/* 256 numbers of four bytes, of which three mean something. */
+/* A shard's header has 256 numbers of four bytes; only the first three are used. */
 #define BIN_HEADER  1024
 #define BIN_MAGIC   20240520
 #define BIN_VERSION 1
@@ -128,7 +128,7 @@ static int add_file(struct data *data, const char *path, struct error *err)
     data->file = xreallocarray(data->file, (size_t)data->files + 1, sizeof *data->file);
     file = &data->file[data->files++];
     *file = (struct data_file){ .path = xstrdup(path) };
-    file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not hold us */
+    file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* does not block on a pipe */
     if (file->fd < 0)
         return err_set(err, "%s: %s", path, strerror(errno));
     return look_at(file, &why) < 0 ? err_set(err, "%s: %s", path, why.text) : 0;
@@ -204,8 +204,8 @@ int data_sample(const struct data *data, uint64_t n, int vocabulary, int32_t *to
     return 0;
 }
 
-/* A Feistel network is a permutation whatever its rounds do; so is walking it until the
- * outcome is below count. */
+/* A Feistel network is a permutation for any round function. Repeated until the result is below
+ * count, it is a permutation of 0 to count - 1. */
 static uint64_t shuffled(uint64_t i, uint64_t count, uint64_t seed, uint64_t epoch)
 {
     const uint64_t key = scramble(seed) + epoch;
@@ -228,7 +228,8 @@ static uint64_t shuffled(uint64_t i, uint64_t count, uint64_t seed, uint64_t epo
     return i;
 }
 
-/* The last one that begins at this sample or before: those without samples stand before it. */
+/* Returns the last file that begins at or before this sample; files without samples come before
+ * it. */
 static const struct data_file *file_of(const struct data *data, uint64_t sample)
 {
     int low = 0, high = data->files, middle;

@@ -1,4 +1,4 @@
-/* dropout.c - where a model drops, see model_run.h
+/* dropout.c - a model's dropout, see model_run.h
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"

@@ -1,9 +1,9 @@
-/* gpt2.c - GPT-2: norms before, causal attention
+/* gpt2.c - GPT-2: norm before each sublayer, causal attention
  *
  *     x += project(attention(norm(x)))
  *     x += down(gelu(up(norm(x))))
  *
- * Its weights are stored as [in][out], as Hugging Face's Conv1D has them.
+ * Its weights are stored as [in][out], as in Hugging Face's Conv1D.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -31,7 +31,7 @@ static void list_embeddings(struct model *model)
                     MODEL_INIT_NORMAL, c->deviation, false);
 }
 
-/* What is added to x is scaled down by the number of such additions. */
+/* Weights whose output is added to x start smaller, by the root of the number of additions. */
 static void list_block(struct model *model, int block)
 {
     const struct model_config *c = &model->config;
@@ -117,7 +117,8 @@ static void block(struct model *model, int layer, struct block_run *b, void *out
     ops->add(ops, out, b->sum1, run->row, (size_t)p.rows * (size_t)p.width);
 }
 
-/* The same from below upwards. What reached x past a sublayer is in d all the time. */
+/* Does the steps of block() in reverse order. d always includes the gradient of x that bypasses
+ * the sublayer. */
 static void block_backward(struct model *model, int layer, struct block_run *b)
 {
     const struct block_parts p = block_parts(model, layer, &places);

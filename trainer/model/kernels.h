@@ -1,7 +1,7 @@
-/* kernels.h - the operations of ops_cpu.c that are loops of our own
+/* kernels.h - the operations of ops_cpu.c that are loops of this program
  *
- * kernels_template.h is compiled for each element type, and for each kind of CPU that is worth
- * it; ops_cpu.c takes the best that this one can do.
+ * kernels_template.h is compiled for each element type and for several kinds of CPU; ops_cpu.c
+ * takes the best version that this CPU can run.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_KERNELS_H
@@ -12,10 +12,10 @@
 struct kernels {
     struct ops ops; /* without memory, matmul and attention */
 
-    /* Rows of length numbers: the softmax of scale * themselves, in place. Causal: row i of
-     * each length rows has i + 1 numbers, the others become 0. */
+    /* Computes the softmax of scale * row for count rows of length numbers, in place. causal:
+     * row i of each length rows uses i + 1 numbers, and the others become 0. */
     void (*softmax)(void *rows, int count, int length, double scale, bool causal);
-    /* dweights, in place, become the gradient of what softmax took. */
+    /* Replaces dweights by the gradient of softmax's input. */
     void (*softmax_backward)(void *dweights, const void *weights, int count, int length,
                              double scale, bool causal);
 };
@@ -26,7 +26,7 @@ extern const struct kernels kernels_float_avx2, kernels_bfloat16_avx2, kernels_h
 extern const struct kernels kernels_float_avx512, kernels_bfloat16_avx512, kernels_half_avx512;
 #endif
 
-/* The table of kernels_float.c is kernels_float, or with a suffix that its compiler was given. */
+/* The table of kernels_float.c is kernels_float, plus a suffix from the compiler's options. */
 #ifndef KERNELS_SUFFIX
 #define KERNELS_SUFFIX
 #endif

@@ -1,8 +1,9 @@
-/* kernels_template.h - the loops of ops_cpu.c, for the element type of the file that includes it
+/* kernels_template.h - the loops of ops_cpu.c, for one element type
  *
- * That file defines elem (as stored), real (what sums run in), ELEM_TYPE (its enum dtype),
- * LOAD(x), a real from an elem, STORE(x), the reverse, and TABLE, what the outcome is called.
- * Every loop over rows is one of OpenMP's; what a row gives does not depend on the thread.
+ * The including file defines elem (the stored type), real (the type of sums), ELEM_TYPE (elem's
+ * enum dtype), LOAD(x), which converts elem to real, STORE(x), which converts real to elem, and
+ * TABLE, the name of the resulting table. OpenMP divides every loop over rows; the result for a
+ * row does not depend on the thread.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <math.h>
@@ -14,9 +15,9 @@
 #include "model/real_math.h"
 #include "model/token_order.h"
 
-/* Columns that a thread takes at once where it sums over rows: a few cache lines. */
+/* Columns per thread in a sum over rows: a few cache lines. */
 #define COLUMNS 64
-/* What is too small for more than one thread. */
+/* Elements; up to this number, one thread does all the work. */
 #define WORTH_THREADS 16384
 
 static inline real load(const elem *x)
@@ -57,7 +58,7 @@ static void add(struct ops *ops, void *out, const void *a, const void *b, size_t
         store(&o[i], load(&x[i]) + load(&y[i]));
 }
 
-/* dbias[j] += the sum over all rows, one row after the other. */
+/* Adds the sum of all rows to dbias, in the order of the rows. */
 static void bias_backward(struct ops *ops, void *dbias, const void *dout, int rows, int width)
 {
     elem *db = dbias;
@@ -101,7 +102,7 @@ static void embed(struct ops *ops, void *out, const int32_t *tokens, const void 
     }
 }
 
-/* d += the gradients of count rows, summed before they are rounded. */
+/* Adds the gradients of count rows to d; rounds only their sum. */
 static void add_rows(elem *d, const void *dout, const int32_t *rows, int count, int width)
 {
     int first, i, j;
@@ -122,7 +123,7 @@ static void add_rows(elem *d, const void *dout, const int32_t *rows, int count, 
     }
 }
 
-/* Rows of the same token go to one thread. */
+/* One thread sums all rows of the same token. */
 static void embed_backward(struct ops *ops, void *dwords, void *dpositions, const void *dout,
                            const int32_t *tokens, int rows, int length, int width)
 {
@@ -138,7 +139,7 @@ static void embed_backward(struct ops *ops, void *dwords, void *dpositions, cons
         add_rows(out_row(dwords, tokens[*row], width), dout, row,
                  order.first[i + 1] - order.first[i], width);
     }
-    for (i = 0; i < rows; i++) /* by position now */
+    for (i = 0; i < rows; i++) /* now sort the rows by position */
         order.row[i] = i / times + i % times * length;
 #pragma omp parallel for schedule(static) if ((long)rows * width > WORTH_THREADS)
     for (i = 0; i < length; i++)
@@ -146,7 +147,7 @@ static void embed_backward(struct ops *ops, void *dwords, void *dpositions, cons
     token_order_clear(&order);
 }
 
-/* The mean of a row, and one over its deviation. */
+/* Computes the mean of a row, and 1 / its standard deviation. */
 static void norm_stats(const elem *x, int width, double epsilon, real *stats)
 {
     real sum = 0, squares = 0;
@@ -223,7 +224,7 @@ static void norm_dx(const elem *dout, const elem *x, const elem *w, const real *
                                         (load(&x[j]) - mean) * scale * dot) * scale);
 }
 
-/* The gradients of weight and bias, for the columns from first on. */
+/* Adds the gradients of weight and bias, for COLUMNS columns from first on. */
 static void norm_dweight(const struct norm *shape, elem *dweight, elem *dbias, const void *dout,
                          const void *x, const real *stats, int first)
 {
@@ -259,7 +260,7 @@ static void layernorm_backward(struct ops *ops, const struct norm *shape, void *
 #pragma omp parallel for schedule(static) if ((long)shape->rows * width > WORTH_THREADS)
     for (i = 0; i < width; i += COLUMNS)
         norm_dweight(shape, dweight, dbias, dout, x, stats, i);
-    /* After it: dx may be dout. */
+    /* Must come after the gradients of the weights, because dx may be dout. */
 #pragma omp parallel for schedule(static) if ((long)shape->rows * width > WORTH_THREADS)
     for (i = 0; i < shape->rows; i++)
         norm_dx(row_of(dout, i, width), row_of(x, i, width), weight, (const real *)stats + 2 * i,
@@ -303,7 +304,7 @@ static void gelu_backward(struct ops *ops, enum gelu kind, void *dx, const void 
         store(&o[i], load(&d[i]) * gelu_erf_slope(load(&in[i])));
 }
 
-/* Counters that go through a vector at once. Four elements have their words from one. */
+/* Counters processed at once, as a vector. Each counter gives the words of four elements. */
 #define COUNTERS 16
 
 static void drop_some(const struct dropout *drop, elem *out, const elem *x, int sequence,
@@ -346,7 +347,7 @@ static void dropout(struct ops *ops, const struct dropout *drop, void *out, cons
     }
 }
 
-/* A maximum drops what is no number: that is counted, and given instead. */
+/* Returns the maximum, or NaN if an element is NaN: the comparison itself ignores NaN. */
 static real row_max(const elem *x, int count)
 {
     real max = -INFINITY, odd = 0;
@@ -375,7 +376,7 @@ static void softmax(void *rows, int count, int length, double scale, bool causal
         real       sum = 0;
         int        j;
 
-        /* What is rounded to an elem is rounded once: the sum is made of unrounded parts. */
+        /* Each weight is rounded to elem only once: the sum uses unrounded exponentials. */
 #pragma omp simd reduction(+ : sum)
         for (j = 0; j < seen; j++)
             sum += real_exp((load(&x[j]) - max) * factor);
@@ -411,7 +412,7 @@ static void softmax_backward(void *dweights, const void *weights, int count, int
     }
 }
 
-/* stats[i]: the logarithm of the sum of the row's exponentials. */
+/* Sets stats[i] to the logarithm of the sum of the row's exponentials. */
 static double cross_entropy(struct ops *ops, void *stats, const void *logits,
                             const int32_t *targets, int rows, int width)
 {

@@ -1,4 +1,4 @@
-/* linear.c - parameters of a layer, and products with them, see model_run.h
+/* linear.c - the parameters of a layer, and products with them, see model_run.h
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -96,7 +96,7 @@ void *layer_grad(const struct model *model, int layer, int number)
     return (char *)model->grads[layer] + place(model, layer, number);
 }
 
-/* Bytes from the beginning of the layer. */
+/* Returns a parameter's offset in bytes from the start of the layer. */
 static size_t place(const struct model *model, int layer, int number)
 {
     const struct model_layer *l = &model->layer[layer];

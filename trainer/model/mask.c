@@ -38,7 +38,7 @@ static int32_t another_token(const struct mask *mask, uint64_t random)
     return (int32_t)(even(random) * mask->vocabulary);
 }
 
-/* From 0 to 1, 1 not included. */
+/* Returns a number from 0 to 1, excluding 1. */
 static double even(uint64_t bits)
 {
     return (double)(bits >> 11) * 0x1p-53;

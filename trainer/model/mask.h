@@ -1,8 +1,8 @@
-/* mask.h - which tokens of a sample a masked model has to guess
+/* mask.h - chooses the tokens of a sample that a masked model must predict
  *
- * As BERT was trained: of the tokens that are chosen, most become the mask token, some another
- * token at random, some stay. The choice depends on seed, the sample's number and the place
- * alone, so that every number of ranks gives the same.
+ * As in BERT's training: of the chosen tokens, most become the mask token, some become a random
+ * token, and some stay. The choice depends only on seed, the sample's number and the position,
+ * so it is the same for every number of ranks.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_MASK_H
@@ -11,14 +11,14 @@
 #include <stdint.h>
 
 struct mask {
-    int32_t token;      /* the mask token; it is not chosen at random */
-    int     vocabulary; /* of the tokens that are */
-    double  chosen;     /* parts of all tokens: 0.15 */
-    double  random;     /* parts of those: 0.1 */
-    double  kept;       /* likewise */
+    int32_t token;      /* the mask token; never used as a random token */
+    int     vocabulary; /* random tokens are below this number */
+    double  chosen;     /* fraction of all tokens: 0.15 */
+    double  random;     /* fraction of the chosen tokens: 0.1 */
+    double  kept;       /* fraction of the chosen tokens: 0.1 */
 };
 
-/* Change tokens, and set targets: what was there where a token was chosen, -1 elsewhere. */
+/* Changes tokens and sets targets: the original token where one was chosen, -1 elsewhere. */
 void mask_sample(const struct mask *mask, uint64_t seed, uint64_t n, int32_t *tokens,
                  int32_t *targets, int length);
 

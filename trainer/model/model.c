@@ -112,7 +112,8 @@ static int check_tokens(const char *what, const int32_t *tokens, int count, int3
     return 0;
 }
 
-/* The head works on rows that have a target alone: one in seven of a masked model. */
+/* Picks the rows that have a target, because the head needs only those: one in seven in a
+ * masked model. */
 static int pick_rows(struct model *model, const struct model_batch *batch, struct error *err)
 {
     struct head_run *head = &model->run->head;
@@ -169,7 +170,7 @@ static void head_forward(struct model *model, double *loss_sum)
                                    model->config.vocabulary);
 }
 
-/* What a block takes is what the layer before gives. */
+/* A block's input is the output of the layer before it. */
 void model_name_bad(const struct model *model, struct error *where)
 {
     const struct model_run *run = model->run;
@@ -229,11 +230,12 @@ int model_backward(struct model *model, double scale, struct error *err)
         if (leave(model, i, MODEL_BACKWARD, err) < 0 || done(model, i, err) < 0)
             return -1;
     }
-    run->batch.tokens = NULL; /* the logits are gone */
+    run->batch.tokens = NULL; /* the backward pass has overwritten the logits */
     return 0;
 }
 
-/* The room that blocks share when they recompute still has what the last one left there. */
+/* Recomputes the block first, unless the shared memory still has its data, as it has for the
+ * last block. */
 static void block_backward(struct model *model, int layer)
 {
     struct model_run *run = model->run;
@@ -243,7 +245,7 @@ static void block_backward(struct model *model, int layer)
     model->family->block_backward(model, layer, &run->block[layer - 1]);
 }
 
-/* Rows without a target get no gradient from here. */
+/* Rows without a target get no gradient from the head. */
 static void head_backward(struct model *model, double scale)
 {
     struct ops       *ops = model->ops;
@@ -266,7 +268,7 @@ const void *model_logits(const struct model *model)
     return model->run != NULL ? model->run->head.logits : NULL;
 }
 
-/* And what it is tied to. */
+/* Enters the layer and the layer that it is tied to. */
 static int enter(struct model *model, int layer, enum model_pass pass, struct error *err)
 {
     const int tied = model->layer[layer].tied;

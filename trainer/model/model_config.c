@@ -40,11 +40,11 @@ static const struct {
 };
 #define NAMED (sizeof named / sizeof named[0])
 
-/* Numbers of config.json, by the names of each kind. */
+/* The numbers in config.json, with their names in each kind of model. */
 static const struct {
     size_t      field;
     const char *gpt2, *bert;
-    int         gpt2_default, bert_default, roberta_default; /* 0: it has to be given */
+    int         gpt2_default, bert_default, roberta_default; /* 0: required */
 } numbers[] = {
 #define FIELD(NAME) offsetof(struct model_config, NAME)
     { FIELD(vocabulary), "vocab_size", "vocab_size", 0, 0, 0 },
@@ -53,12 +53,12 @@ static const struct {
     { FIELD(width), "n_embd", "hidden_size", 0, 0, 0 },
     { FIELD(heads), "n_head", "num_attention_heads", 0, 0, 0 },
     { FIELD(blocks), "n_layer", "num_hidden_layers", 0, 0, 0 },
-    { FIELD(inner), "n_inner", "intermediate_size", INT_MAX, 0, 0 }, /* four widths */
+    { FIELD(inner), "n_inner", "intermediate_size", INT_MAX, 0, 0 }, /* INT_MAX: 4 * width */
 #undef FIELD
 };
 #define NUMBERS (sizeof numbers / sizeof numbers[0])
 
-/* What changes the computation: with another value it would be another model. */
+/* Settings that change the computation: only these values are supported. */
 static const struct {
     const char *key, *value;
     int         kinds; /* bits */
@@ -74,10 +74,10 @@ static const struct {
 };
 #define FIXED (sizeof fixed / sizeof fixed[0])
 
-/* Hugging Face drops a tenth where a key is missing; here, what is not asked for is not done. */
+/* Where a key is missing, Hugging Face uses a dropout of 0.1; this program uses none. */
 static const struct {
     size_t      field;
-    const char *gpt2, *bert; /* BERT has no key of its own for embeddings */
+    const char *gpt2, *bert; /* BERT has no separate key for embeddings */
 } dropouts[] = {
 #define FIELD(NAME) offsetof(struct model_config, NAME)
     { FIELD(embedding_dropout), "embd_pdrop", "hidden_dropout_prob" },

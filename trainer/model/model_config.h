@@ -1,4 +1,4 @@
-/* model_config.h - the shape of a model, as Hugging Face's config.json has it
+/* model_config.h - the shape of a model, as in Hugging Face's config.json
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_MODEL_CONFIG_H
@@ -13,10 +13,10 @@ enum model_kind { MODEL_GPT2, MODEL_BERT, MODEL_ROBERTA };
 struct model_config {
     enum model_kind kind;
     int             vocabulary; /* tokens are 0 ... vocabulary - 1 */
-    int             positions;  /* that have an embedding */
-    int             types;      /* token types of BERT; ours are all 0 */
+    int             positions;  /* number of position embeddings */
+    int             types;      /* token types of BERT; this program uses only type 0 */
     int             width;
-    int             inner; /* width of the layer between, in a block's second half */
+    int             inner; /* width of the inner layer in a block's second half */
     int             heads;
     int             blocks;
     double          norm_epsilon;
@@ -32,21 +32,22 @@ struct model_config {
 #define MODEL_TOKENS_MAX     (1 << 22) /* of a batch */
 #define MODEL_CONFIG_MAX     (1 << 20) /* bytes of config.json */
 
-/* The shape that a name stands for: "gpt2" (also -medium, -large, -xl), "bert" (BERT base),
- * "roberta", "hello" (HelloDeepSpeed's). -1 with the names that there are. */
+/* Finds the shape of a named model: "gpt2" (also -medium, -large, -xl), "bert" (BERT base),
+ * "roberta", "hello" (HelloDeepSpeed's). -1 with the known names in err. */
 int model_config_named(struct model_config *config, const char *name, struct error *err);
 
-/* config.json's bytes; name is the file's, for err. */
+/* Parses the text of a config.json. name: the file's name, for err. */
 int model_config_parse(struct model_config *config, const char *name, const char *text,
                        size_t size, struct error *err);
 
-/* The same as text that Hugging Face reads; caller frees. */
+/* Returns the shape as the text of a config.json that Hugging Face can read; the caller frees
+ * it. */
 char *model_config_text(const struct model_config *config);
 
-/* Can there be such a model? */
+/* Is the shape valid? -1 with err if not. */
 int model_config_check(const struct model_config *config, struct error *err);
 
-/* The longest sequence that it takes. */
+/* Returns the length of the longest sequence that the model accepts. */
 int model_longest(const struct model_config *config);
 
 #endif

@@ -1,4 +1,4 @@
-/* model_params.c - a model's layers and parameters, and how they begin, see model.h
+/* model_params.c - a model's layers, parameters and initial values, see model.h
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -162,7 +162,7 @@ static void fill(const struct model_param *param, uint64_t seed, size_t from, si
             param->init == MODEL_INIT_ONE ? 1 : param->deviation * normal(seed + i);
 }
 
-/* A normal number is made of two even ones, by Box and Muller. */
+/* Returns a normally distributed number from two uniform ones, by Box and Muller's method. */
 static float normal(uint64_t place)
 {
     const uint64_t bits = scramble(place);

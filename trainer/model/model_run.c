@@ -61,7 +61,7 @@ static bool fits(const struct model *model, int sequences, int length)
            run->recomputes == model->recomputes;
 }
 
-/* With recomputing all blocks share the room of one, but for their inputs. */
+/* With recomputing, all blocks share the memory of one, except for their inputs. */
 static void make_blocks(struct model *model)
 {
     struct model_run *run = model->run;
@@ -127,7 +127,7 @@ static void *room(struct model *model, size_t bytes)
     return run->memory[run->memory_count++] = model->ops->alloc(model->ops, bytes);
 }
 
-/* The number of targets changes with every batch: room grows, by a quarter at least. */
+/* The number of targets changes with every batch, so the memory grows by at least a quarter. */
 int head_run_fit(struct model *model, int count, struct error *err)
 {
     struct head_run *head = &model->run->head;

@@ -14,7 +14,7 @@
 
 #include "xalloc.h"
 
-/* What of a range of the flat array belongs to one parameter. */
+/* The part of a range of the flat array that belongs to one parameter. */
 struct overlap {
     size_t begin; /* in the parameter */
     size_t at;    /* in the range */
@@ -67,7 +67,7 @@ static const struct safetensor *find_short(const struct safetensors *st, const c
     return tensor != NULL ? tensor : safetensors_find(st, strchr(name, '.') + 1);
 }
 
-/* "LayerNorm.gamma" for "LayerNorm.weight". */
+/* Returns TensorFlow's name: "LayerNorm.gamma" for "LayerNorm.weight". */
 static void old_name(const char *name, char old[MODEL_NAME_MAX])
 {
     const char *norm = strstr(name, "LayerNorm.");

@@ -1,6 +1,6 @@
-/* model_weights.h - a model's parameters from and to safetensors, by their place in the flat array
+/* model_weights.h - loads and stores ranges of a model's flat array as safetensors
  *
- * A rank that holds a share reads and writes that alone.
+ * A rank that holds a share reads and writes only its share.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_MODEL_WEIGHTS_H
@@ -12,17 +12,17 @@
 #include "model/model.h"
 #include "model/safetensors.h"
 
-/* Has st every parameter of the model, in its shape? Names without their first word ("h.0..."
- * for "transformer.h.0...") and TensorFlow's gamma and beta are taken too. Other tensors are
- * not looked at. */
+/* Does st have every parameter of the model, in its shape? Also accepts names without their
+ * first word ("h.0..." for "transformer.h.0...") and TensorFlow's gamma and beta. Ignores other
+ * tensors. -1 with err if not. */
 int model_weights_check(const struct model *model, const struct safetensors *st,
                         struct error *err);
 
-/* count elements of the flat array from first on; what is padding becomes 0. */
+/* Loads count elements of the flat array from first on; padding becomes 0. */
 int model_weights_load(const struct model *model, const struct safetensors *st, size_t first,
                        size_t count, float *values, struct error *err);
 
-/* Begin files with the model's parameters, and config.json beside them. */
+/* Begins files for the model's parameters, and writes config.json into the same directory. */
 struct safetensors_out *model_weights_create(const struct model *model, const char *directory,
                                              enum dtype type, uint64_t file_max,
                                              struct error *err);

@@ -1,6 +1,7 @@
-/* narrow.h - half and bfloat16 from and to float without a branch, for the sake of vectors
+/* narrow.h - branch-free conversion of half and bfloat16 from and to float
  *
- * The same numbers as dtype.h's half_to_float, float_to_half and their kin.
+ * Loops over these functions can be vectorized. The results are the same as those of the
+ * conversions in dtype.h, such as half_to_float().
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_NARROW_H
@@ -25,7 +26,7 @@ static inline uint32_t bits_of_float(float value)
     return bits;
 }
 
-/* The product with 2^112 puts the exponent right, and makes small numbers normal. */
+/* Multiplication by 2^112 corrects the exponent, and normalizes subnormal numbers. */
 static inline float wide_half(uint16_t half)
 {
     const uint32_t sign = (uint32_t)(half & 0x8000) << 16;
@@ -35,8 +36,8 @@ static inline float wide_half(uint16_t half)
     return float_of_bits(sign | bits | special);
 }
 
-/* To the nearest, ties to even. What is below the normal numbers is rounded by a sum with 1/2,
- * whose last bit is worth as much as that of those halves. */
+/* Rounds to nearest, ties to even. Adding 1/2 rounds subnormal numbers, because the last bit of
+ * the sum has the same value as the last bit of a subnormal half. */
 static inline uint16_t narrow_half(float value)
 {
     const uint32_t wide = bits_of_float(value), size = wide & 0x7fffffff;
@@ -54,7 +55,7 @@ static inline float wide_bfloat16(uint16_t bits)
     return float_of_bits((uint32_t)bits << 16);
 }
 
-/* To the nearest, ties to even. */
+/* Rounds to nearest, ties to even. */
 static inline uint16_t narrow_bfloat16(float value)
 {
     const uint32_t wide = bits_of_float(value);

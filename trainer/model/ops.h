@@ -1,13 +1,14 @@
-/* ops.h - what a model is computed with: the same functions on CPUs and on GPUs
+/* ops.h - the operations that compute a model, the same on CPUs and GPUs
  *
- * Tensors are rows of elements of ops->type, one behind the other; a width is the number of
- * elements in a row. A gradient parameter named d... of a weight is added to; all other outputs
- * are written. Sums run in float at least (in double for DTYPE_DOUBLE), in an order that does
- * not depend on the number of threads.
+ * Tensors are contiguous rows of elements of ops->type; a width is the number of elements in a
+ * row. Operations add to the gradient d... of a weight, but overwrite all other outputs. Sums
+ * use float at least (double for DTYPE_DOUBLE), in an order that does not depend on the number
+ * of threads.
  *
- * Operations are carried out in the order of the calls, maybe later; cross_entropy waits for
- * them. What fails is kept, and products after it do nothing: ask check() at the end of each
- * layer. Tokens, targets and indices are the host's, and are taken when the call returns.
+ * Operations run in the order of the calls, maybe later; cross_entropy waits for them. After a
+ * failure, matrix products do nothing; check() returns the failure, so call it at the end of
+ * each layer. Tokens, targets and indices are in the host's memory, and have been read when the
+ * call returns.
  *
  *     ops_cpu_new or ops_cuda_new -> operations -> check -> ops->free
  * SPDX-License-Identifier: Apache-2.0
@@ -22,28 +23,28 @@
 #include "comm/dtype.h"
 #include "err.h"
 
-/* c = a b, row-major, for every pair of batch indices. Strides count elements. */
+/* c = a b, row-major, for every pair of batch indices. Strides are in elements. */
 struct matmul {
     int m, n, k;       /* a is m x k, b is k x n */
     int at, bt;        /* true: stored as its transpose, k x m, n x k */
     int add;           /* true: c += */
-    int lda, ldb, ldc; /* from row to row, as stored */
+    int lda, ldb, ldc; /* strides between rows, as stored */
     int batch[2];      /* 1, 1: one product */
-    long sa[2], sb[2], sc[2]; /* from one batch index to the next */
+    long sa[2], sb[2], sc[2]; /* strides between batch indices */
 };
 
-/* Elements that become 0, at random: philox.h. The others grow by as much. */
+/* Random elements become 0 (see philox.h). The others are scaled up to keep the mean. */
 struct dropout {
     double   rate; /* 0: none, below 1 */
     uint64_t seed;
-    uint64_t sample; /* the number of the first sequence, among all of a training */
-    uint32_t site;   /* below 65536: another one, other elements */
+    uint64_t sample; /* the number of the first sequence in the training */
+    uint32_t site;   /* below 65536; each site drops different elements */
 };
 
-/* Queries, keys and values of all heads lie side by side in a row of qkv. */
+/* A row of qkv has the queries, keys and values of all heads side by side. */
 struct attention {
     int  sequences, length, heads, head_width;
-    bool causal; /* no token sees a later one */
+    bool causal; /* tokens do not attend to later tokens */
     struct dropout drop; /* of the weights */
 };
 
@@ -57,14 +58,14 @@ struct norm {
 struct ops {
     const char *name; /* "cpu, avx512" */
     enum dtype  type;
-    size_t      stat_size; /* bytes of one of the numbers that forward keeps for backward */
+    size_t      stat_size; /* bytes of one stats number, which forward keeps for backward */
 
-    /* Memory that the operations work on, aligned for any of them; NULL after a failure.
-     * release takes NULL. */
+    /* Memory for the operations, aligned for all of them; NULL after a failure. release accepts
+     * NULL. */
     void *(*alloc)(struct ops *ops, size_t bytes);
     void (*release)(struct ops *ops, void *memory);
     void (*zero)(struct ops *ops, void *memory, size_t bytes);
-    /* From and to the host's memory; done on return. */
+    /* Copy from and to the host's memory; finished on return. */
     void (*read)(struct ops *ops, void *host, const void *memory, size_t bytes);
     void (*write)(struct ops *ops, void *memory, const void *host, size_t bytes);
 
@@ -79,12 +80,12 @@ struct ops {
     void (*embed_backward)(struct ops *ops, void *dwords, void *dpositions, const void *dout,
                            const int32_t *tokens, int rows, int length, int width);
 
-    /* sum = x + y, out = normed sum * weight + bias. y NULL: sum is not written, x is taken.
-     * stats: two numbers a row. */
+    /* sum = x + y, out = normed sum * weight + bias. y NULL: uses x as the sum and does not
+     * write sum. stats: two numbers per row. */
     void (*layernorm)(struct ops *ops, const struct norm *shape, void *sum, void *out,
                       void *stats, const void *x, const void *y, const void *weight,
                       const void *bias);
-    /* x is what was normed. dx = its gradient + more, which may be NULL or dx itself. */
+    /* x: the norm's input. dx = its gradient + more; more may be NULL or dx itself. */
     void (*layernorm_backward)(struct ops *ops, const struct norm *shape, void *dx,
                                void *dweight, void *dbias, const void *dout, const void *x,
                                const void *weight, const void *stats, const void *more);
@@ -94,12 +95,12 @@ struct ops {
     void (*gelu_backward)(struct ops *ops, enum gelu kind, void *dx, const void *dout,
                           const void *x, size_t count);
 
-    /* Each sequence has so many elements. out may be x. It is its own backward pass. */
+    /* each: elements per sequence. out may be x. It is its own backward pass. */
     void (*dropout)(struct ops *ops, const struct dropout *drop, void *out, const void *x,
                     int sequences, size_t each);
 
-    /* weights: what is kept for backward, of that many bytes. There dweights is room of the
-     * same size, and out is what forward gave. */
+    /* weights: attention_bytes() bytes that forward keeps for backward. In backward, dweights
+     * is scratch memory of the same size, and out is forward's output. */
     size_t (*attention_bytes)(struct ops *ops, const struct attention *shape);
     void (*attention)(struct ops *ops, const struct attention *shape, void *out, void *weights,
                       const void *qkv);
@@ -107,27 +108,28 @@ struct ops {
                                void *dweights, const void *dout, const void *out,
                                const void *qkv, const void *weights);
 
-    /* The sum of the rows' losses. stats: one number a row. Targets are below width. */
+    /* Returns the sum of the rows' losses. stats: one number per row. Targets must be below
+     * width. */
     double (*cross_entropy)(struct ops *ops, void *stats, const void *logits,
                             const int32_t *targets, int rows, int width);
-    /* logits become their own gradient, times scale. */
+    /* Replaces logits by their gradient times scale. */
     void (*cross_entropy_backward)(struct ops *ops, void *logits, const void *stats,
                                    const int32_t *targets, double scale, int rows, int width);
 
-    /* out[i] = x[index[i]]; out[index[i]] = x[i]. */
+    /* gather: out[i] = x[index[i]]; scatter: out[index[i]] = x[i]. */
     void (*gather)(struct ops *ops, void *out, const void *x, const int32_t *index, int rows,
                    int width);
     void (*scatter)(struct ops *ops, void *out, const void *x, const int32_t *index, int rows,
                     int width);
 
-    /* -1 with the first failure that is known by now; it waits for nothing. */
+    /* Returns -1 with the first failure known so far. Does not wait. */
     int (*check)(struct ops *ops, struct error *err);
     void (*free)(struct ops *ops);
 };
 
-/* On as many threads as OpenMP gives. DTYPE_FLOAT and DTYPE_BFLOAT16 take oneDNN for their
- * products. DTYPE_HALF is slow on CPUs; so is DTYPE_DOUBLE, which the others are compared with.
- * NULL with err. */
+/* Returns operations that run on all OpenMP threads. DTYPE_FLOAT and DTYPE_BFLOAT16 use oneDNN
+ * for matrix products. DTYPE_HALF is slow on CPUs, and so is DTYPE_DOUBLE, the reference for
+ * the other types. NULL with err. */
 struct ops *ops_cpu_new(enum dtype type, struct error *err);
 
 #endif

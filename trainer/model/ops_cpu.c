@@ -1,7 +1,7 @@
-/* ops_cpu.c - the operations on this machine's own CPUs, see ops.h
+/* ops_cpu.c - the operations on this machine's CPUs, see ops.h
  *
- * Products come from product.h, loops from kernels.h. Attention is made of both: the weights
- * of all heads are two products and a softmax.
+ * Matrix products come from product.h, loops from kernels.h. Attention uses both: two products
+ * and a softmax for all heads.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -15,10 +15,10 @@
 #include "model/product.h"
 #include "xalloc.h"
 
-#define ALIGNMENT 64 /* of a cache line, and of the widest vector */
+#define ALIGNMENT 64 /* a cache line, and the widest vector */
 
 struct ops_cpu {
-    struct ops            ops; /* what the callers see */
+    struct ops            ops; /* the public part */
     const struct kernels *kernels;
     struct products      *products;
     bool                  failed;
@@ -86,7 +86,7 @@ static void ops_free(struct ops *ops)
     free(cpu);
 }
 
-/* The best that this CPU can do. */
+/* Chooses the best kernels that this CPU can run. */
 static const struct kernels *choose(enum dtype type, const char **name)
 {
     static const struct kernels *const any[DTYPE_COUNT] = {
@@ -171,7 +171,7 @@ static void matmul(struct ops *ops, const struct matmul *shape, const void *a, c
     cpu->failed = rc < 0;
 }
 
-/* All weights: [sequences][heads][length][length]; and once more, some of them dropped. */
+/* All weights, [sequences][heads][length][length]; with dropout, also their copy after it. */
 static size_t attention_bytes(struct ops *ops, const struct attention *s)
 {
     const size_t rows = (size_t)s->sequences * (size_t)s->heads * (size_t)s->length;
@@ -179,7 +179,7 @@ static size_t attention_bytes(struct ops *ops, const struct attention *s)
     return rows * (size_t)s->length * dtype_size(ops->type) * (s->drop.rate > 0 ? 2 : 1);
 }
 
-/* Those behind the whole ones, or the whole ones if none is dropped. */
+/* Returns the weights after dropout: the second copy, or the first if there is no dropout. */
 static const void *dropped(struct ops *ops, const struct attention *s, const void *weights)
 {
     return (const char *)weights + (s->drop.rate > 0 ? attention_bytes(ops, s) / 2 : 0);
@@ -229,7 +229,7 @@ static void attention_backward(struct ops *ops, const struct attention *s, void 
     ops->matmul(ops, &to_k, dweights, part(ops, qkv, s, 0), NULL, (void *)part(ops, dqkv, s, 1));
 }
 
-/* A part of a row of a for each head, times the same of K or V, turned. */
+/* For each head, multiplies its part of a's rows by the transpose of its part of K or V. */
 static struct matmul heads_to_weights(const struct attention *s, int row_of_a)
 {
     const int  row = 3 * s->heads * s->head_width;
@@ -245,7 +245,7 @@ static struct matmul heads_to_weights(const struct attention *s, int row_of_a)
     };
 }
 
-/* The weights, or their transpose, times a part of a row of b for each head. */
+/* For each head, multiplies the weights, or their transpose, by its part of b's rows. */
 static struct matmul weights_to_heads(const struct attention *s, bool turned, int row_of_b,
                                       int row_of_c)
 {
@@ -261,7 +261,7 @@ static struct matmul weights_to_heads(const struct attention *s, bool turned, in
     };
 }
 
-/* Q, K or V, in the first row. */
+/* Returns where Q, K or V starts in the first row. */
 static const void *part(struct ops *ops, const void *qkv, const struct attention *s, int which)
 {
     return (const char *)qkv +

@@ -1,8 +1,9 @@
-/* philox.h - random bits that are functions of their place, on CPUs and GPUs alike
+/* philox.h - random bits as a function of position, the same on CPUs and GPUs
  *
- * Philox4x32-10 (Salmon et al., 2011): four words for each counter and key, without a state. So
- * what dropout drops depends on seed, sample and place alone: neither on the number of ranks or
- * threads, nor on where a training was stopped, nor on whether a block computes once or twice.
+ * Philox4x32-10 (Salmon et al., 2011) computes four words from a counter and a key, without
+ * state. So the dropped elements depend only on seed, sample and position. They do not depend
+ * on the number of ranks or threads, on where a training was interrupted, or on whether a block
+ * is recomputed.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_PHILOX_H
@@ -39,7 +40,7 @@ PHILOX_FUNCTION struct philox philox(struct philox counter, uint32_t key0, uint3
     return counter;
 }
 
-/* Words for elements 4 * four to 4 * four + 3 of a sequence; it counts from the first on. */
+/* Returns the words for elements 4 * four to 4 * four + 3 of a sequence of the batch. */
 PHILOX_FUNCTION struct philox dropout_words(const struct dropout *drop, int sequence,
                                             uint64_t four)
 {
@@ -53,13 +54,13 @@ PHILOX_FUNCTION struct philox dropout_words(const struct dropout *drop, int sequ
     return philox(counter, (uint32_t)drop->seed, (uint32_t)(drop->seed >> 32));
 }
 
-/* Words below this one are dropped. */
+/* Elements whose word is below this limit are dropped. */
 PHILOX_FUNCTION uint32_t dropout_limit(const struct dropout *drop)
 {
     return (uint32_t)(drop->rate * 4294967296.0);
 }
 
-/* What an element is multiplied with: 0, or so that the mean stays. */
+/* Returns an element's factor: 0 if it is dropped, else the factor that keeps the mean. */
 PHILOX_FUNCTION float dropout_factor(const struct dropout *drop, int sequence, uint64_t element)
 {
     const struct philox words = dropout_words(drop, sequence, element / 4);

@@ -1,7 +1,7 @@
-/* product.h - matrix products of the CPU
+/* product.h - matrix products on the CPU
  *
- * product_onednn.c alone knows oneDNN, of which 2.6 and 3 differ. product_plain.c is what they
- * mean.
+ * Only product_onednn.c uses oneDNN, whose versions 2.6 and 3 have different interfaces.
+ * product_plain.c is the reference implementation.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_PRODUCT_H
@@ -11,29 +11,30 @@
 #include "err.h"
 #include "model/ops.h"
 
-/* Products that were made ready: each shape is prepared once, and kept. */
+/* A cache of prepared products: each shape is prepared once and kept. */
 struct products;
 
-#define PRODUCTS_MAX 512 /* shapes; more than those make the first ones go */
+#define PRODUCTS_MAX 512 /* shapes; when the cache is full, the oldest ones are dropped */
 
 /* NULL with err. */
 struct products *products_new(enum dtype type, struct error *err);
 void             products_free(struct products *products); /* NULL is fine */
 
-/* What they compute in: the type that was asked for, or DTYPE_FLOAT where this CPU has no products
- * of it. Then product_run() takes floats, and product_run_narrow() what was asked for. */
+/* Returns the type of the arithmetic: the requested type, or DTYPE_FLOAT if this CPU has no
+ * products of the requested type. In the second case product_run() takes floats, and
+ * product_run_narrow() takes the requested type. */
 enum dtype products_type(const struct products *products);
 
 /* As ops->matmul. */
 int product_run(struct products *products, const struct matmul *shape, const void *a,
                 const void *b, const void *bias, void *c, struct error *err);
 
-/* Of DTYPE_HALF or DTYPE_BFLOAT16, by products of floats. */
+/* Multiplies matrices of DTYPE_HALF or DTYPE_BFLOAT16 by products of floats. */
 int product_run_narrow(struct products *products, enum dtype type, const struct matmul *shape,
                        const void *a, const void *b, const void *bias, void *c,
                        struct error *err);
 
-/* Of doubles, in plain loops. */
+/* Multiplies matrices of doubles, in plain loops. */
 void product_plain(const struct matmul *shape, const double *a, const double *b,
                    const double *bias, double *c);
 

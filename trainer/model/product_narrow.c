@@ -1,7 +1,7 @@
-/* product_narrow.c - products of 16 bit numbers in float, see product.h
+/* product_narrow.c - products of 16-bit numbers in float, see product.h
  *
- * Few CPUs compute in half, and oneDNN 2.6 does so on none; in bfloat16 only those with AVX-512 do.
- * This is for trying out what a run on GPUs will do, not for speed.
+ * Few CPUs compute in half, and oneDNN 2.6 does so on none; only CPUs with AVX-512 compute in
+ * bfloat16. This code is for testing a run before it uses GPUs, and is not fast.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -29,7 +29,7 @@ int product_run_narrow(struct products *products, enum dtype type, const struct 
     float       *wide_a = widened(type, a, of_a);
     float       *wide_b = widened(type, b, of_b);
     float       *wide_bias = bias != NULL ? widened(type, bias, (size_t)s->n) : NULL;
-    float       *wide_c = widened(type, c, of_c); /* also for what lies between its rows */
+    float       *wide_c = widened(type, c, of_c); /* keeps the elements between c's rows */
     const int    rc = product_run(products, s, wide_a, wide_b, wide_bias, wide_c, err);
 
     if (type == DTYPE_HALF)
@@ -43,7 +43,7 @@ int product_run_narrow(struct products *products, enum dtype type, const struct 
     return rc;
 }
 
-/* Elements from the first to the last, of all batches. */
+/* Returns the number of elements from the first to the last, over all batches. */
 static size_t span_of(const struct matmul *shape, int rows, int columns, int ld,
                       const long strides[2])
 {

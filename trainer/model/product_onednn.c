@@ -14,7 +14,7 @@
 
 #define DIMS 4 /* two batch indices, row, column */
 
-/* The descriptions of a, b, bias and c, and what computes with them. */
+/* The descriptions of a, b, bias and c, and the primitive that multiplies them. */
 struct product {
     struct matmul        shape;
     bool                 biased;
@@ -62,7 +62,7 @@ struct products *products_new(enum dtype type, struct error *err)
     return products;
 }
 
-/* oneDNN knows for which CPUs it has products of bfloat16, and tells when one is made. */
+/* oneDNN does not support bfloat16 on every CPU, so try to prepare a product. */
 static bool has_bfloat16(struct products *products)
 {
     static const struct matmul one = { .batch = { 1, 1 }, .m = 1, .n = 1, .k = 1, .lda = 1,
@@ -180,9 +180,9 @@ static void clear(struct product *product)
     memset(product, 0, sizeof *product);
 }
 
-/* Sizes and strides of one of the four, as oneDNN has them: its dimensions are the product's,
- * and a transpose is a matter of strides. Without batches, of the last two alone. Returns how
- * many dimensions. */
+/* Fills in the sizes and strides of one of the four for oneDNN: the dimensions are those of the
+ * product, and a transpose only changes the strides. Without batches, uses only the last two
+ * dimensions. Returns the number of dimensions. */
 static int describe(const struct product *product, int which, dnnl_dims_t dims,
                     dnnl_dims_t strides)
 {

@@ -1,4 +1,4 @@
-/* product_plain.c - matrix products as their definition says, see product.h
+/* product_plain.c - matrix products by their definition, see product.h
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -31,7 +31,7 @@ void product_plain(const struct matmul *s, const double *a, const double *b,
     }
 }
 
-/* Row i of a times column j of b. */
+/* Returns the product of row i of a and column j of b. */
 static double dot(const struct matmul *s, const double *a, const double *b, int i, int j)
 {
     double sum = 0;

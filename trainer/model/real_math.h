@@ -1,7 +1,7 @@
-/* real_math.h - exponentials and GELU that the compiler can put into vectors
+/* real_math.h - the exponential function and GELU in a form that the compiler can vectorize
  *
- * real is float or double, as the file that includes this says. In float the exponential is
- * within 2 ulp, and erf within 2e-7. What is no number stays none. GPUs have both themselves.
+ * The including file defines real as float or double. In float, the exponential is accurate to
+ * 2 ulp and erf to 2e-7. NaN stays NaN. GPUs use their own functions.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_REAL_MATH_H
@@ -51,7 +51,8 @@ REAL_FUNCTION real real_erf(real x)
 
 #else
 
-/* 2^n e^r, n whole, r small: n through the bits that adding a large number leaves. */
+/* Computes 2^n e^r for an integer n and a small r. Adding a large number to x leaves n in the
+ * low bits. */
 REAL_FUNCTION real real_exp(real x)
 {
     const float big = 12582912.0f; /* 1.5 * 2^23 */
@@ -115,7 +116,7 @@ REAL_FUNCTION real gelu_tanh_slope(real x)
     return s + x * s * (1 - s) * GELU_SLOPE(x);
 }
 
-/* x times the normal distribution up to x. */
+/* x times the cumulative normal distribution at x. */
 REAL_FUNCTION real gelu_erf(real x)
 {
     return x * (real)0.5 * (1 + real_erf(x * (real)0.70710678118654752));

@@ -97,7 +97,8 @@ static int open_all(struct safetensors *st, const char *path, struct error *err)
     return check_names(st, err);
 }
 
-/* Every file that the index names; which tensor it says to be where, the files tell better. */
+/* Opens every file that the index names. Ignores which file the index gives for each tensor,
+ * because the files' own headers say that. */
 static int open_index(struct safetensors *st, const char *directory, const char *index,
                       struct error *err)
 {
@@ -154,7 +155,7 @@ static int open_file(struct safetensors *st, const char *path, struct error *err
     st->file = xreallocarray(st->file, (size_t)st->files + 1, sizeof *st->file);
     file = &st->file[st->files++];
     file->path = xstrdup(path);
-    file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not hold us */
+    file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* does not block on a pipe */
     if (file->fd < 0)
         return err_set(err, "%s: %s", path, strerror(errno));
     header = read_header(file->fd, &begin, &size, &why);
@@ -165,7 +166,7 @@ static int open_file(struct safetensors *st, const char *path, struct error *err
     return rc < 0 ? err_set(err, "%s: %s", path, why.text) : 0;
 }
 
-/* The tensors are size bytes from begin on. NULL with err. */
+/* Reads the header. The tensors are the size bytes from begin on. NULL with err. */
 static json_t *read_header(int fd, uint64_t *begin, uint64_t *size, struct error *err)
 {
     unsigned char length[8];
@@ -276,7 +277,7 @@ static int take_shape(struct safetensor *tensor, const json_t *shape, struct err
     return 0;
 }
 
-/* The format has neither holes nor overlaps, so that no file can mean two things. */
+/* The format allows neither gaps nor overlaps, so that no file is ambiguous. */
 static int check_places(const struct safetensors *st, size_t first, uint64_t begin,
                         uint64_t size, struct error *err)
 {
@@ -313,7 +314,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct safetensor *)a)->name, ((const struct safetensor *)b)->name);
 }
 
-/* Empty ones first, where they are at the place of another. */
+/* At the same offset, empty tensors come first. */
 static int by_place(const void *a, const void *b)
 {
     const struct safetensor *x = a, *y = b;

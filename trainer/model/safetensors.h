@@ -1,12 +1,12 @@
 /* safetensors.h - Hugging Face's file format for weights
  *
- * Eight bytes with the size of a header, the header as JSON, and the tensors one behind the
- * other. A model is one file, or several with an index that says which tensor is where.
+ * A file has eight bytes with the size of the header, the header as JSON, and the tensors one
+ * after another. A model is one file, or several files and an index that maps tensors to files.
  *
  *     safetensors_open -> safetensors_find -> safetensors_load -> safetensors_close
  *     safetensors_create -> safetensors_store -> safetensors_commit
  *
- * Nothing of a file is believed: sizes, places and shapes are compared before anything is read.
+ * A file is not trusted: sizes, offsets and shapes are checked before any tensor is read.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SAFETENSORS_H
@@ -19,14 +19,14 @@
 #include "err.h"
 
 #define SAFETENSORS_DIMS       8
-#define SAFETENSORS_HEADER_MAX 100000000 /* bytes; the format's own bound */
+#define SAFETENSORS_HEADER_MAX 100000000 /* bytes; the format's own limit */
 #define SAFETENSORS_TENSORS    1000000
 #define SAFETENSORS_FILES      4096
 #define SAFETENSORS_NAME_MAX   256
 
 struct safetensor {
     char    *name;
-    int      type; /* as in the header: see safetensors.c */
+    int      type; /* see safetensors_type.h */
     int      dims;
     uint64_t shape[SAFETENSORS_DIMS];
     uint64_t count;       /* elements */
@@ -44,19 +44,19 @@ struct safetensors {
     int files;
 };
 
-/* A file, or a directory with model.safetensors or model.safetensors.index.json. NULL with
- * "PATH: what is wrong". */
+/* Opens a file, or a directory with model.safetensors or model.safetensors.index.json. NULL
+ * with "PATH: reason" in err. */
 struct safetensors *safetensors_open(const char *path, struct error *err);
 void                safetensors_close(struct safetensors *st); /* NULL is fine */
 
-/* NULL: there is none of that name. */
+/* Returns NULL for an unknown name. */
 const struct safetensor *safetensors_find(const struct safetensors *st, const char *name);
 
-/* count elements from first on, as floats. Of F64, F32, F16, BF16, I32 and I64. */
+/* Loads count elements from first on as floats, from F64, F32, F16, BF16, I32 or I64. */
 int safetensors_load(const struct safetensors *st, const struct safetensor *tensor,
                      uint64_t first, size_t count, float *values, struct error *err);
 
-/* A tensor to be written. */
+/* The shape of a tensor to write. */
 struct safetensors_shape {
     const char *name;
     int         dims;
@@ -65,22 +65,22 @@ struct safetensors_shape {
 
 struct safetensors_out;
 
-/* Begin a model in the directory, which is made when it is not there: all tensors with the
- * element type DTYPE_FLOAT, DTYPE_HALF or DTYPE_BFLOAT16, in files of at most file_max bytes of
- * tensors each (a tensor that is larger has one of its own). Files have their names only once
- * they are complete. NULL with err. */
+/* Begins a model in the directory, which is created if it is missing. All tensors have the
+ * element type DTYPE_FLOAT, DTYPE_HALF or DTYPE_BFLOAT16. Each file has at most file_max bytes
+ * of tensors; a larger tensor has a file of its own. Files get their names only when they are
+ * complete. NULL with err. */
 struct safetensors_out *safetensors_create(const char *directory,
                                            const struct safetensors_shape *shapes, size_t count,
                                            enum dtype type, uint64_t file_max,
                                            struct error *err);
 
-/* Elements of tensor number i from first on; in any order. */
+/* Stores count elements of tensor number i from first on. Calls may come in any order. */
 int safetensors_store(struct safetensors_out *out, size_t i, uint64_t first, size_t count,
                       const float *values, struct error *err);
 
-/* All is on the disk, under its name, when it returns. Frees out, also after a failure. */
+/* Syncs all files to the disk and gives them their names. Frees out, also after a failure. */
 int safetensors_commit(struct safetensors_out *out, struct error *err);
-/* Removes what was written. NULL is fine. */
+/* Removes the unfinished files. NULL is fine. */
 void safetensors_discard(struct safetensors_out *out);
 
 #endif

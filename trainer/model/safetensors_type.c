@@ -70,7 +70,7 @@ void safetensors_type_to_float(int type, const void *bytes, size_t count, float 
         values[i] = one_to_float(type, (const char *)bytes + i * types[type].size);
 }
 
-/* The bytes are aligned for nothing. */
+/* bytes may be unaligned. */
 static float one_to_float(int type, const char *bytes)
 {
     uint16_t half;

@@ -9,14 +9,14 @@
 
 #include "comm/dtype.h"
 
-/* By the header's word ("F32"); -1: there is none, or name is NULL. */
+/* Finds a type by its name in a header ("F32"); -1 if it is unknown or name is NULL. */
 int         safetensors_type_find(const char *name);
 int         safetensors_type_of(enum dtype type); /* of float, half and bfloat16 */
 const char *safetensors_type_name(int type);
 size_t      safetensors_type_size(int type);
-bool        safetensors_type_is_number(int type); /* that the next two take */
+bool        safetensors_type_is_number(int type); /* can it be converted from and to float? */
 
-/* count elements, as they stand in a file, from and to floats. */
+/* Convert count elements in a file's format to floats, and back. */
 void safetensors_type_to_float(int type, const void *bytes, size_t count, float *values);
 void safetensors_type_from_float(int type, const float *values, size_t count, void *bytes);
 

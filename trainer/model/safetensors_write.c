@@ -1,7 +1,8 @@
 /* safetensors_write.c - writing, see safetensors.h
  *
- * A file has its size and its header first, so that tensors can be stored in any order. All
- * files get their names at the end, the index last: who sees it sees a complete model.
+ * A file gets its size and its header first, so tensors can be stored in any order. All files
+ * get their names at the end, the index last, so a directory with an index has a complete
+ * model.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -27,23 +28,23 @@
 
 struct out_tensor {
     int      file;
-    uint64_t begin, count; /* begin: bytes, in the file's tensors; elements */
+    uint64_t begin, count; /* begin: bytes from the file's first tensor; count: elements */
 };
 
 struct out_file {
-    int      fd; /* -1: it is not there */
+    int      fd; /* -1: not open */
     uint64_t begin, size; /* of the tensors */
     json_t  *header;
 };
 
 struct safetensors_out {
     char              *directory;
-    int                type; /* safetensors_type.h's */
+    int                type; /* see safetensors_type.h */
     struct out_tensor *tensor;
     size_t             tensors;
     struct out_file   *file;
     int                files;
-    json_t            *map; /* tensor to file, when there are several */
+    json_t            *map; /* tensor to file, if there are several files */
 };
 
 static int  plan(struct safetensors_out *out, const struct safetensors_shape *shapes,
@@ -101,7 +102,7 @@ static int plan(struct safetensors_out *out, const struct safetensors_shape *sha
     return 0;
 }
 
-/* In the last file, or in a new one when that is full. */
+/* Puts the tensor into the last file, or into a new one if the last is full. */
 static int place(struct safetensors_out *out, const struct safetensors_shape *shape, size_t i,
                  uint64_t file_max, struct error *err)
 {
@@ -145,7 +146,7 @@ static void describe(struct out_file *file, const struct safetensors_shape *shap
                                   (json_int_t)end));
 }
 
-/* The header is filled up with blanks, so that the tensors begin at a multiple of 8. */
+/* The header is padded with blanks, so that the tensors begin at a multiple of 8. */
 static int begin_file(struct safetensors_out *out, int i, struct error *err)
 {
     struct out_file *file = &out->file[i];
@@ -200,7 +201,7 @@ int safetensors_commit(struct safetensors_out *out, struct error *err)
     char index[PATH_MAX];
     int  i, rc = 0;
 
-    /* An old index would take new files for its own. */
+    /* Remove an old index, which would refer to the new files. */
     snprintf(index, sizeof index, "%s/model.safetensors.index.json", out->directory);
     if (unlink(index) < 0 && errno != ENOENT)
         rc = err_set(err, "%s: %s", index, strerror(errno));

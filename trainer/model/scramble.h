@@ -1,7 +1,7 @@
-/* scramble.h - random numbers that are functions of their place
+/* scramble.h - random numbers as a function of position
  *
- * splitmix64: numbers that are neighbours become strangers. No state, so the outcome depends
- * neither on who asks nor on who asked before.
+ * splitmix64 maps neighbouring numbers to unrelated ones. It has no state, so the result does
+ * not depend on the caller or on earlier calls.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SCRAMBLE_H

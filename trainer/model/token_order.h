@@ -1,6 +1,6 @@
-/* token_order.h - which rows of a batch have the same token
+/* token_order.h - the rows of a batch, grouped by token
  *
- * So that their gradients are summed in one order, and by one thread.
+ * With it, one thread sums the gradients of a token, always in the same order.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_TOKEN_ORDER_H
@@ -8,10 +8,10 @@
 
 #include <stdint.h>
 
-/* The rows of token k, in rising order: row[first[k]] to row[first[k + 1] - 1]. */
+/* The rows of token k, in ascending order: row[first[k]] to row[first[k + 1] - 1]. */
 struct token_order {
     int32_t *row, *first;
-    int      count; /* of different tokens */
+    int      count; /* number of different tokens */
 };
 
 struct token_order token_order_make(const int32_t *tokens, int rows);

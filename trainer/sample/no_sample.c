@@ -1,4 +1,4 @@
-/* no_sample.c - see sample.h; of a build without oneDNN
+/* no_sample.c - see sample.h; for a build without oneDNN
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"

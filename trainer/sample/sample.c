@@ -1,7 +1,7 @@
 /* sample.c - see sample.h
  *
- * The whole window goes through the model for each byte that is chosen. That is as slow as it is
- * simple, and fast enough for a few lines.
+ * For each new byte, the model computes the whole window again. This is slow but simple, and
+ * fast enough for a few lines.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -31,7 +31,7 @@ struct sample {
     struct ops           *ops;
     struct model         *model;
     float                *params;
-    int32_t              *tokens, *targets; /* options.length of each */
+    int32_t              *tokens, *targets; /* options.length elements each */
     uint64_t              drawn;
 };
 
@@ -120,7 +120,7 @@ static int check_shape(const struct sample *sample, const struct model_config *s
     return 0;
 }
 
-/* ---- GPT-2 continues ---- */
+/* ---- GPT-2: continue the prompt ---- */
 
 static int go_on(struct sample *sample, struct error *err)
 {
@@ -152,7 +152,8 @@ static int go_on(struct sample *sample, struct error *err)
     return rc;
 }
 
-/* One pass over so many tokens: model_logits has a row for each target that is not -1. */
+/* Does one forward pass over length tokens. Afterwards model_logits() has a row for each target
+ * that is not -1. */
 static int look(struct sample *sample, int length, struct error *err)
 {
     const struct model_batch batch = { .sequences = 1, .length = length,
@@ -163,7 +164,7 @@ static int look(struct sample *sample, int length, struct error *err)
     return model_forward(sample->model, &batch, &loss, &targets, err);
 }
 
-/* A byte, as probable as the model says at this temperature. */
+/* Draws a byte with the model's probabilities at this temperature. */
 static int draw(struct sample *sample, const float *logits, int words)
 {
     const double temperature = sample->options.temperature;
@@ -189,7 +190,7 @@ static int draw(struct sample *sample, const float *logits, int words)
     return best;
 }
 
-/* A terminal obeys other bytes, and no model shall give it orders. */
+/* Only text is printed: other bytes could control the terminal. */
 static bool is_text(int byte)
 {
     return byte == '\n' || byte == '\t' || (byte >= ' ' && byte != 0x7f);
@@ -205,9 +206,9 @@ static int most_probable(const float *logits, int words)
     return best;
 }
 
-/* ---- BERT fills ---- */
+/* ---- BERT: fill the gaps ---- */
 
-/* The gap that the model is surest of first: the others are then guessed beside it. */
+/* Fills the most certain gap first, so that the model can use it to predict the others. */
 static int fill(struct sample *sample, struct error *err)
 {
     const int    words = sample->model->config.vocabulary;

@@ -1,4 +1,4 @@
-/* sample.h - muster-train sample: text from a trained model, to see what it has learnt
+/* sample.h - muster-train sample: text from a trained model, to see what it has learned
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SAMPLE_H

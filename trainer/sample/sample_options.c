@@ -38,7 +38,7 @@ int sample_options_parse(struct sample_options *options, int argc, char **argv,
 
     *options = (struct sample_options){ .bytes = 200, .length = 64, .temperature = 0.8 };
     opterr = 0;
-    optind = 0; /* glibc: start afresh */
+    optind = 0; /* glibc: reinitialize getopt */
     while ((option = getopt_long(argc, argv, ":", longs, &at)) != -1) {
         if (option == ':')
             return err_set(err, "option %.60s needs a value", argv[optind - 1]);

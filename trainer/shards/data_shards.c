@@ -11,15 +11,16 @@
 
 #include "xalloc.h"
 
-/* A step may take long, and so may the next checkpoint: what ends with a rank is enough. */
+/* Steps and checkpoints may take long, so leases practically never expire: muster takes shards
+ * back when a rank exits. */
 #define SETTINGS "lease=1000d retries=1000000"
 
 struct data_shards {
     struct muster_shards *shards;
     struct muster_shard  *held; /* taken and not done, the oldest first */
     size_t                count, room, marked;
-    int64_t               micro; /* samples of a shard */
-    int64_t               seen;  /* shards, by the checkpoint */
+    int64_t               micro; /* samples per shard */
+    int64_t               seen;  /* the checkpoint includes all shards below this number */
 };
 
 static int check(int64_t done, int64_t seen, bool is_restart, struct error *err);
@@ -46,7 +47,8 @@ struct data_shards *data_shards_open(int64_t samples, int64_t micro, const struc
     return shards;
 }
 
-/* A run that is killed just after a checkpoint may not have told muster yet what that has seen. */
+/* Accepts fewer done samples than the checkpoint has: a run that is killed just after a
+ * checkpoint may not have reported them to muster. */
 static int check(int64_t done, int64_t seen, bool is_restart, struct error *err)
 {
     if (done > seen)

@@ -1,10 +1,12 @@
-/* data_shards.h - the samples that muster gives out to this rank, instead of a fixed share
+/* data_shards.h - samples that muster assigns to this rank, instead of a fixed share
  *
- * A shard is a micro-batch: sample numbers that follow each other (model/data.h). All ranks take as
- * many in a step, whatever numbers they get. Those of a step are done when a checkpoint that has
- * seen them is on the disk; so after a restart from it the others are taken again, and in the end
- * each sample counts once. Ranks that are killed between the two are given shards that their
- * checkpoint has seen: it says up to which number it has, so these are done at once.
+ * A shard is a micro-batch of consecutive sample numbers (model/data.h). All ranks take the
+ * same number of shards in a step. A shard is reported as done when a checkpoint that includes
+ * it is on the disk. So after a restart from that checkpoint, muster assigns only the other
+ * shards again, and in the end each sample counts once. If ranks are killed after the
+ * checkpoint and before the report, muster assigns shards again that the checkpoint includes.
+ * The checkpoint says up to which number it includes all shards, so the ranks report those as
+ * done at once.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_TRAINER_DATA_SHARDS_H
@@ -17,25 +19,28 @@
 
 struct data_shards;
 
-/* By the checkpoint: so many samples; among them all of the first so many shards, 0: not known. */
+/* The contents of a checkpoint. samples: their number. shards: all shards below this number are
+ * among them; 0: not known. */
 struct data_seen {
     int64_t samples, shards;
 };
 
-/* samples: of all steps; is_restart: this run has started these ranks before. NULL with err: muster
- * gives out none, or the checkpoint does not fit what is done. */
+/* samples: of all steps. is_restart: this run has started these ranks before. NULL with err if
+ * muster assigns no shards, or if the checkpoint does not match the shards that are done. */
 struct data_shards *data_shards_open(int64_t samples, int64_t micro, const struct data_seen *seen,
                                      bool is_restart, struct error *err);
 void                data_shards_close(struct data_shards *shards); /* NULL is fine */
 
-/* The number of the first sample of the next micro-batch. -1 with err. */
+/* Sets *first to the number of the next micro-batch's first sample. -1 with err. */
 int data_shards_take(struct data_shards *shards, uint64_t *first, struct error *err);
 
-/* Between two steps, on all ranks: how many shards, from the first one on, are the samples until
- * now; 0: it is not so, since after a restart the order is another one. -1 with err. */
+/* Call it between two steps, on all ranks. Returns n if the samples so far are exactly the
+ * first n shards; 0 if they are not, as after a restart, which changes the order. -1 with
+ * err. */
 int64_t data_shards_seen(struct data_shards *shards, int64_t samples, struct error *err);
 
-/* What was taken up to now will be in the next checkpoint; or it is there: that is done. */
+/* data_shards_mark(): the next checkpoint will include the shards taken so far.
+ * data_shards_done(): that checkpoint is on the disk, so report the marked shards as done. */
 void data_shards_mark(struct data_shards *shards);
 int  data_shards_done(struct data_shards *shards, struct error *err);
 

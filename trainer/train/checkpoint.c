@@ -19,12 +19,12 @@
 
 #define ASIDE   ".tmp"
 #define LATEST  "latest"
-#define TAG_RUN "tag_of_run" /* the run whose --tag latest has named */
+#define TAG_RUN "tag_of_run" /* contains the id of the run whose --tag latest was set to */
 #define TAG_MAX 200
 
 struct checkpoint {
     int            ranks;
-    struct shard **shard, *open; /* open: the one that was read last */
+    struct shard **shard, *open; /* open: the shard that was read last */
 };
 
 static int   judge_tag(const char *tag, struct error *err);
@@ -63,7 +63,7 @@ int checkpoint_begin(const char *dir, const char *tag, struct error *err)
     return rc;
 }
 
-/* A tag is the name of one directory in DIR, and is read back from a line of text. */
+/* A tag must be the name of a directory in DIR, and fit on one line of text. */
 static int judge_tag(const char *tag, struct error *err)
 {
     static const char fine[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
@@ -77,7 +77,8 @@ static int judge_tag(const char *tag, struct error *err)
     return 0;
 }
 
-/* Only directories with our suffix, and of these only shards. */
+/* Removes only directories with the suffix of unfinished checkpoints, and in them only
+ * shards. */
 static void remove_unfinished(const char *dir)
 {
     DIR           *listing = opendir(dir);
@@ -152,13 +153,13 @@ int checkpoint_commit(const char *dir, const char *tag, int ranks, struct error 
     return rc;
 }
 
-/* Where the name is taken, both change places, so that there is one under it all the time. */
+/* If path exists, exchanges both, so that a checkpoint of this name exists at all times. */
 static int give_name(const char *aside, const char *path, struct error *err)
 {
     if (renameat2(AT_FDCWD, aside, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
         return 0;
     if (errno == EINVAL && access(path, F_OK) < 0 && rename(aside, path) == 0)
-        return 0; /* a file system that knows no flags */
+        return 0; /* this file system does not support renameat2's flags */
     if (access(path, F_OK) < 0)
         return fail_at(path, err);
     if (renameat2(AT_FDCWD, aside, AT_FDCWD, path, RENAME_EXCHANGE) < 0)
@@ -187,7 +188,7 @@ bool checkpoint_was_pointed(const char *dir, const char *run)
     return was;
 }
 
-/* A file with that name in it, by rename. */
+/* Writes text to the file name in dir, atomically by rename. */
 static int write_name(const char *dir, const char *name, const char *text, struct error *err)
 {
     char *path = xasprintf("%s/%s", dir, name), *aside = xasprintf("%s" ASIDE, path);
@@ -208,14 +209,14 @@ static int write_name(const char *dir, const char *name, const char *text, struc
     return rc;
 }
 
-/* A directory too: its names are on the disk then. */
+/* Syncs a file or directory; syncing a directory puts its names on the disk. */
 static int sync_path(const char *path, struct error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC), rc = 0;
 
     if (fd < 0)
         return fail_at(path, err);
-    if (fsync(fd) < 0 && errno != EINVAL) /* EINVAL: this file system has no such thing */
+    if (fsync(fd) < 0 && errno != EINVAL) /* EINVAL: this file system does not support it */
         rc = fail_at(path, err);
     close(fd);
     return rc;
@@ -267,7 +268,7 @@ struct checkpoint *checkpoint_open(const char *dir, const char *tag, uint64_t to
     return NULL;
 }
 
-/* The first shard tells how many there are. */
+/* Opens all shards; the first one says how many there are. */
 static int open_shards(struct checkpoint *checkpoint, const char *dir, const char *tag,
                        struct error *err)
 {
@@ -305,7 +306,7 @@ static int judge_shard(const struct shard *shard, const struct shard *first, int
     return 0;
 }
 
-/* Over all shards, each element of the model is there once. */
+/* Checks that the shards together contain each element of the model once. */
 static int judge_cover(const struct checkpoint *checkpoint, struct error *err)
 {
     struct shard_range *all = NULL;
@@ -332,7 +333,7 @@ static int judge_cover(const struct checkpoint *checkpoint, struct error *err)
     return rc;
 }
 
-/* What is empty comes before what is not. */
+/* At the same start, empty ranges come first. */
 static int compare_starts(const void *a, const void *b)
 {
     const struct shard_range *x = a, *y = b;
@@ -380,7 +381,7 @@ int checkpoint_read(struct checkpoint *checkpoint, struct zero_piece *pieces, in
     return 0;
 }
 
-/* Of all shards only one is open, which may be that of the next piece. */
+/* Keeps only the last shard open, because the next piece is often in the same shard. */
 static int read_piece(struct checkpoint *checkpoint, const struct zero_piece *piece,
                       struct error *err)
 {

@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-#define POLYNOMIAL 0x82f63b78u /* its bits in reverse */
+#define POLYNOMIAL 0x82f63b78u /* bit-reversed */
 
 /* table[k][b]: the checksum of byte b followed by k zeros. */
 static uint32_t       table[8][256];

@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of these bytes behind those that before is the checksum of; 0 when there are none. */
+/* Returns the checksum of these bytes appended to the bytes whose checksum is before. before: 0
+ * for the first bytes. */
 uint32_t crc32c(uint32_t before, const void *bytes, size_t size);
 
 #endif

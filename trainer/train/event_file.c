@@ -51,7 +51,7 @@ struct event_file *event_file_open(const char *dir, struct error *err)
     return NULL;
 }
 
-/* TensorBoard looks for "tfevents" in a name, and takes files in the order of their names. */
+/* TensorBoard reads files with "tfevents" in their names, in the order of their names. */
 static char *new_path(const char *dir)
 {
     char host[65] = "host";
@@ -130,7 +130,8 @@ static int write_event(struct event_file *file, const Tensorboard__Event *event,
     return rc;
 }
 
-/* Turned, so that a checksum of bytes with a checksum in them is none of zeros. */
+/* TFRecord's masked checksum: the rotation keeps a checksum over bytes that include their own
+ * checksum from being constant. */
 static uint32_t masked_crc(const void *bytes, size_t size)
 {
     const uint32_t crc = crc32c(0, bytes, size);

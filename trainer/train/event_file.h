@@ -1,7 +1,7 @@
-/* event_file.h - scalars in a file that TensorBoard reads
+/* event_file.h - writes scalars to a file that TensorBoard reads
  *
- * A file of records, each with its length and checksums (TFRecord); a record is an Event of
- * event.proto. Each run has a file of its own: TensorBoard reads all that are in a directory.
+ * The file has records with a length and checksums (TFRecord); a record is an Event of
+ * event.proto. Each run writes its own file: TensorBoard reads all files in a directory.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_EVENT_FILE_H
@@ -18,14 +18,14 @@ struct scalar {
     double      value;
 };
 
-/* Was this built with protobuf-c? Otherwise open fails. */
+/* Was the program built with protobuf-c? If not, event_file_open() fails. */
 bool event_file_is_built(void);
 
-/* A new file in dir, which exists. NULL with err. */
+/* Creates a file in dir, which must exist. NULL with err. */
 struct event_file *event_file_open(const char *dir, struct error *err);
 void               event_file_close(struct event_file *file); /* NULL is fine */
 
-/* The scalars of one step, in the file on return. -1 with err. */
+/* Writes the scalars of one step, and flushes them. -1 with err. */
 int event_file_write(struct event_file *file, int64_t step, const struct scalar *scalars,
                      size_t count, struct error *err);
 

@@ -1,4 +1,4 @@
-/* limits.h - what a configuration asks for and this trainer does not do
+/* limits.h - settings of the configuration that this trainer ignores or limits
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_LIMITS_H
@@ -6,7 +6,7 @@
 
 #include "config/ds_config.h"
 
-/* Note each. They change nothing about the weights, or little. */
+/* Adds a note for each such setting. These settings change the weights little or not at all. */
 void limits_note(struct ds_config *config, bool on_gpu);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "file.h"
 
-#define STATUS_MAX 65536 /* bytes; it has some 1500 */
+#define STATUS_MAX 65536 /* bytes; the file usually has about 1500 */
 
 static double number_behind(const char *text, const char *name);
 

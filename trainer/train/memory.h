@@ -1,10 +1,10 @@
-/* memory.h - how much of the host's memory this process has
+/* memory.h - how much of the host's memory this process uses
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_MEMORY_H
 #define MUSTER_MEMORY_H
 
-/* MiB. 0: the kernel does not tell. */
+/* In MiB. 0: the kernel does not report it. */
 struct memory {
     double now, most;
 };

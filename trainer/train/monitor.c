@@ -19,7 +19,7 @@
 
 #define PREFIX "Train/Samples/"
 
-/* All but speed and norm are DeepSpeed's. */
+/* All tags but speed and norm are DeepSpeed's. */
 enum { LOSS, LR, SCALE, SPEED, NORM, FORWARD, BACKWARD, UPDATE, SCALARS };
 static const char *const tags[SCALARS] = {
     [LOSS] = PREFIX "train_loss",       [LR] = PREFIX "lr",
@@ -31,11 +31,11 @@ static const char *const tags[SCALARS] = {
 
 struct monitor {
     FILE              *notes;
-    bool               has_scale, has_parts; /* otherwise there are no such scalars */
-    int64_t            last_ns, last_samples; /* of the step before; 0: there is none */
-    char              *csv_dir;               /* NULL: none are written */
+    bool               has_scale, has_parts; /* are these scalars written? */
+    int64_t            last_ns, last_samples; /* of the previous step; 0: none */
+    char              *csv_dir;               /* NULL: no CSV files */
     FILE              *csv[SCALARS];
-    struct event_file *events;                /* NULL: likewise */
+    struct event_file *events;                /* NULL: no TensorBoard file */
 };
 
 static char  *make_dir(const struct ds_monitor *wanted, struct error *err);
@@ -70,7 +70,7 @@ int monitor_open(struct monitor **opened, const struct ds_config *config, FILE *
     return 0;
 }
 
-/* OUTPUT_PATH/JOB_NAME, with all that is above it. */
+/* Creates OUTPUT_PATH/JOB_NAME and its parent directories. */
 static char *make_dir(const struct ds_monitor *wanted, struct error *err)
 {
     const size_t size = strlen(wanted->output_path);
@@ -93,7 +93,7 @@ static char *make_dir(const struct ds_monitor *wanted, struct error *err)
     return path;
 }
 
-/* A run that continues adds its lines to those of the run before. */
+/* A resumed training appends to the existing files. */
 static int open_csv(struct monitor *monitor, struct error *err)
 {
     char *path, *at;
@@ -150,7 +150,7 @@ void monitor_write(struct monitor *monitor, const struct monitor_step *step)
         write_events(monitor, step->samples, values);
 }
 
-/* Of the time since the step before; the first step has none. */
+/* Returns samples per second since the previous step; NAN at the first step. */
 static double speed(struct monitor *monitor, int64_t samples)
 {
     const int64_t now_ns = clock_now_ns();

@@ -1,10 +1,10 @@
-/* monitor.h - the figures of each step in files: csv_monitor and tensorboard of ds_config
+/* monitor.h - writes each step's figures to files: csv_monitor and tensorboard of ds_config
  *
  *     OUTPUT_PATH/JOB_NAME/Train_Samples_lr.csv          step,lr
  *     OUTPUT_PATH/JOB_NAME/events.out.tfevents....       the same for TensorBoard
  *
- * As DeepSpeed has it, a step's number is that of the samples so far. A file that cannot be
- * written any more is named once; the training goes on without it.
+ * As in DeepSpeed, a step's number is the number of samples so far. If a file cannot be written
+ * any more, the monitor reports it once, and the training continues without the file.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_MONITOR_H
@@ -16,7 +16,7 @@
 #include "config/ds_config.h"
 #include "err.h"
 
-/* Of one step; NAN: there is none. */
+/* The figures of one step; NAN: no value. */
 struct monitor_step {
     int64_t samples; /* so far */
     double  loss, lr, scale, norm;
@@ -25,8 +25,8 @@ struct monitor_step {
 
 struct monitor;
 
-/* What the configuration asks for, which may be nothing; for rank 0 only. Messages go to notes.
- * -1 with err: a directory or file cannot be made. */
+/* Opens the files that the configuration asks for, which may be none. Only rank 0 calls it.
+ * Messages go to notes. -1 with err if a directory or file cannot be created. */
 int  monitor_open(struct monitor **monitor, const struct ds_config *config, FILE *notes,
                   struct error *err);
 void monitor_close(struct monitor *monitor); /* NULL is fine */

@@ -1,4 +1,4 @@
-/* no_event_file.c - in the place of event_file.c where protobuf-c is missing
+/* no_event_file.c - replaces event_file.c in a build without protobuf-c
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"

@@ -1,4 +1,4 @@
-/* no_train.c - see train.h; of a build without oneDNN
+/* no_train.c - see train.h; for a build without oneDNN
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"

@@ -1,7 +1,7 @@
-/* notice.h - has muster said that a node is to go?
+/* notice.h - has muster sent a notice that a node will leave?
  *
- * The file that MUSTER_NOTICE_FILE names appears then, or is replaced. What it says does not
- * matter here: whatever it is, the training saves.
+ * For a notice, muster creates or replaces the file that MUSTER_NOTICE_FILE names. The training
+ * does not read the file: it saves at every notice.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_NOTICE_H
@@ -13,11 +13,11 @@
 
 /* Starts as { 0 }. */
 struct notice {
-    ino_t           file; /* the last one that was seen */
+    ino_t           file; /* inode of the last notice that was seen */
     struct timespec written;
 };
 
-/* Since it was asked last. Without such a variable there never is one. */
+/* Has a notice come since the last call? Always false without MUSTER_NOTICE_FILE. */
 bool notice_has_come(struct notice *notice);
 
 #endif

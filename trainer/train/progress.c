@@ -12,7 +12,7 @@
 #include "clock.h"
 #include "train/memory.h"
 
-#define EVERY 10 /* where the configuration does not say */
+#define EVERY 10 /* steps, unless the configuration sets steps_per_print */
 
 static void say_skipped(const struct step *step, const struct step_result *result);
 static void say_duration(double seconds);
@@ -69,7 +69,7 @@ void progress_step(struct progress *progress, const struct step *step,
         say_more(progress, step, result, this_s);
 }
 
-/* What is asked for, in DeepSpeed's words. */
+/* Prints what the configuration asks for, in DeepSpeed's words. */
 static void say_more(struct progress *progress, const struct step *step,
                      const struct step_result *result, double seconds)
 {
@@ -94,7 +94,7 @@ static void say_more(struct progress *progress, const struct step *step,
     fflush(stdout);
 }
 
-/* The line that scripts look for. */
+/* Prints the line that scripts look for. */
 static void say_speed(const struct progress *progress, const struct step *step, double seconds)
 {
     const struct state *state = step->state;

@@ -12,7 +12,7 @@
 #include "model/mask.h"
 #include "xalloc.h"
 
-/* As BERT was trained. */
+/* As in BERT's training. */
 static const struct mask gaps = { .token = SAMPLES_MASK, .vocabulary = DATA_BYTE_WORDS,
                                   .chosen = 0.15, .random = 0.1, .kept = 0.1 };
 

@@ -1,9 +1,8 @@
-/* samples.h - what a model is given, and what it shall say
+/* samples.h - the tokens that a model reads, and the targets that it must predict
  *
- * Each sample is a pure function of its number and the seed. A model that guesses the
- * next token has each token's successor as its target. One that fills gaps has as
- * targets the tokens that are hidden from it: of 15 in a hundred, 80 % are replaced by
- * a mask, 10 % by any token, and 10 % stay.
+ * Each sample is a pure function of its number and the seed. For a model that predicts the
+ * next token, each token's target is its successor. For a masked model, the targets are 15 %
+ * of the tokens: 80 % of these are replaced by a mask, 10 % by a random token, and 10 % stay.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SAMPLES_H
@@ -11,26 +10,26 @@
 
 #include "model/data.h"
 
-#define SAMPLES_MASK DATA_BYTE_WORDS /* the token of a mask, behind those of text */
+#define SAMPLES_MASK DATA_BYTE_WORDS /* the mask token, the first after the tokens of text */
 
 struct samples {
     struct data *data;
     bool         is_masked;
     int          length, vocabulary;
     uint64_t     seed;
-    int32_t     *room; /* for one sample of data */
+    int32_t     *room; /* buffer for one sample of data */
 };
 
-/* Data is a file or directory, see data.h; masks need text. -1 with err. Free with
- * samples_close, after a failure too. */
+/* path: a file or directory, see data.h; is_masked needs text. -1 with err. Free with
+ * samples_close(), also after a failure. */
 int  samples_open(struct samples *samples, const char *path, int length, bool is_masked,
                   int vocabulary, uint64_t seed, struct error *err);
 void samples_close(struct samples *samples);
 
-/* Of how many tokens there are where. */
+/* Returns a hash of the number of tokens in each file. */
 uint64_t samples_hash(const struct samples *samples);
 
-/* length tokens and as many targets, of which -1 is none. */
+/* Writes length tokens and as many targets; -1: no target. */
 int samples_take(struct samples *samples, uint64_t number, int32_t *tokens, int32_t *targets,
                  struct error *err);
 

@@ -44,7 +44,7 @@ int save_begin(struct save *save, const struct state *state, struct error *err)
     return save->in_background ? 0 : save_end(save, err);
 }
 
-/* Where rank 0 fails, it leaves, and the others hear of it at the barrier. */
+/* If rank 0 fails, it exits, and the other ranks fail at the barrier. */
 static int begin(struct save *save, const char *tag, const struct state *state,
                  struct error *err)
 {
@@ -98,7 +98,7 @@ int save_poll(struct save *save, bool is_written, struct error *err)
     return 1;
 }
 
-/* All ranks have written. The others than rank 0 have no more to do. */
+/* Call it when all ranks have written. Only rank 0 has more to do. */
 static int commit(struct save *save, struct error *err)
 {
     save->phase = SAVE_COMMIT;
@@ -163,14 +163,14 @@ int load_checkpoint(const char *dir, const char *tag, struct world *world,
     return rc;
 }
 
-/* Each rank reads for itself. Where DIR is a directory of each node, some would begin and others
- * continue, and the model would be a mixture of both. */
+/* Checks that all ranks have found the same checkpoint. If DIR is local to each node, some
+ * ranks might find a checkpoint and others none, and the model would be a mixture of both. */
 static int agree_on(const char *dir, const char *tag, struct world *world, struct error *err)
 {
     struct comm *comm = world->comm;
     double       print = 0, least[2];
 
-    if (tag != NULL) /* 52 bits, which a double has */
+    if (tag != NULL) /* 52 bits fit into a double */
         print = (double)(fnv_add(FNV_START, tag, strlen(tag)) >> 12);
     least[0] = print;
     least[1] = -print;
@@ -214,7 +214,8 @@ static int read_checkpoint(const char *dir, const char *tag, struct world *world
     return zero_publish(zero, err);
 }
 
-/* Of what makes places mean the same: names, shapes and offsets. */
+/* Returns a hash of the names, shapes and offsets of all parameters, which define the meaning
+ * of a position in the flat array. */
 static uint64_t model_print(const struct model *model)
 {
     uint64_t print = FNV_START;

@@ -18,23 +18,23 @@
 
 #define MAGIC      "MUSTERCK"
 #define MAGIC_SIZE 8
-#define ARRAYS     3 /* of each range: masters, means, squares */
+#define ARRAYS     3 /* per range: masters, means, squares */
 #define NO_BLOCK   UINT64_MAX
 
 struct shard_head {
     char     magic[MAGIC_SIZE];
     uint32_t version;
-    uint32_t checksum; /* of all up to the data, with this as 0 */
+    uint32_t checksum; /* of all bytes before the data, computed with 0 in this field */
     uint64_t total, model;
-    uint64_t elements; /* of each array */
+    uint64_t elements; /* per array */
     uint32_t rank, ranks;
     uint32_t note_size, range_count;
 };
 
-/* A file while it is written: blocks are summed as their bytes go by. */
+/* A file that is being written. The checksums of blocks are computed during writing. */
 struct writer {
     int       fd;
-    uint64_t  at;   /* in the file */
+    uint64_t  at;   /* offset in the file */
     uint64_t  done; /* bytes of data */
     uint32_t *checksum;
 };
@@ -101,7 +101,7 @@ static struct shard_head head_of(const struct shard_info *info, const struct zer
     return head;
 }
 
-/* Data begins at a multiple of 8. */
+/* Returns the size of everything before the data, which starts at a multiple of 8. */
 static uint64_t front_size(const struct shard_head *head)
 {
     uint64_t size = sizeof *head + head->note_size;
@@ -116,7 +116,8 @@ static uint64_t blocks_of(const struct shard_head *head)
     return (head->elements * ARRAYS * sizeof(float) + SHARD_BLOCK - 1) / SHARD_BLOCK;
 }
 
-/* The front comes last, for it has the checksums: a torn file has none. */
+/* Writes the front last, because it has the checksums. So an incomplete file has no valid
+ * front. */
 static int write_all(int fd, const struct shard_head *head, const struct shard_info *info,
                      const struct zero_piece *pieces, int count, struct error *err)
 {
@@ -282,7 +283,7 @@ static int read_front(struct shard *shard, struct error *err)
     return rc;
 }
 
-/* Sizes are trusted only when the file has exactly as many bytes as they ask for. */
+/* Trusts the sizes in the head only if the file has exactly the size that follows from them. */
 static int judge_head(const struct shard *shard, const struct shard_head *head,
                       uint64_t file_size, struct error *err)
 {

@@ -1,13 +1,13 @@
-/* shard.h - one file of a checkpoint: the part of one rank
+/* shard.h - one file of a checkpoint, with the part of one rank
  *
- * A shard holds elements of the flat array of parameters: master, mean and square of
- * each. Its table says which ones, so a reader takes what overlaps with its own part,
- * however many ranks wrote. Numbers are little-endian:
+ * A shard has ranges of the flat array of parameters: the master, mean and square of each
+ * element. Its table lists the ranges, so a reader can take the parts that overlap with its own
+ * pieces, whatever the number of ranks that wrote. Numbers are little-endian:
  *
  *     struct shard_head | note | ranges: start, count | checksums |
  *     of each range: masters means squares
  *
- * Data is checked in blocks, so that a part can be read and trusted by itself.
+ * Each block of data has a checksum, so a reader can check a part without reading the rest.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SHARD_H
@@ -20,17 +20,17 @@
 #include "zero/zero.h"
 
 #define SHARD_VERSION    2
-#define SHARD_BLOCK      (1 << 20)             /* bytes of data with one checksum */
+#define SHARD_BLOCK      (1 << 20)             /* bytes of data per checksum */
 #define SHARD_NOTE_MAX   (1 << 16)             /* bytes */
 #define SHARD_RANGES_MAX (1 << 20)
 #define SHARD_TOTAL_MAX  (UINT64_C(1) << 44)   /* elements of a model */
 
-/* What a shard belongs to. */
+/* The checkpoint that a shard belongs to. */
 struct shard_info {
     uint64_t    total;       /* elements of the flat array */
-    uint64_t    model;       /* tells models apart that have as many */
-    int         rank, ranks; /* who wrote it, of how many */
-    const char *note;        /* text for the next run, at most SHARD_NOTE_MAX */
+    uint64_t    model;       /* hash of the model, since models may have the same total */
+    int         rank, ranks; /* the rank that wrote it, and the number of ranks */
+    const char *note;        /* text for the next run, at most SHARD_NOTE_MAX bytes */
 };
 
 struct shard_range {
@@ -38,28 +38,29 @@ struct shard_range {
 };
 
 struct shard {
-    struct shard_info   info; /* note is the shard's */
+    struct shard_info   info; /* the shard owns note */
     struct shard_range *range;
     uint32_t            ranges;
 
-    /* shard.c's own */
+    /* private to shard.c */
     char     *path;
-    int       fd; /* -1: at rest */
+    int       fd; /* -1: closed */
     uint64_t  elements, data_start;
     uint32_t *checksum;
-    char     *block; /* the one read last */
+    char     *block; /* the block that was read last */
     uint64_t  block_number;
 };
 
-/* Write a shard, and wait until the disk has it. -1 with "PATH: why". */
+/* Writes a shard and syncs it to the disk. -1 with "PATH: reason" in err. */
 int shard_write(const char *path, const struct shard_info *info,
                 const struct zero_piece *pieces, int count, struct error *err);
 
-/* Read all but the data. NULL with "PATH: what is wrong". Free with shard_close. */
+/* Reads everything but the data. NULL with "PATH: reason" in err. Free with shard_close(). */
 struct shard *shard_open(const char *path, struct error *err);
 void          shard_close(struct shard *shard); /* NULL is fine */
 
-/* Fill in what this shard has of a piece. The file is open from then on, until rest. */
+/* shard_read() reads the part of a piece that this shard has. The file then stays open until
+ * shard_rest(). */
 int  shard_read(struct shard *shard, const struct zero_piece *piece, struct error *err);
 void shard_rest(struct shard *shard);
 

@@ -53,8 +53,9 @@ int state_parse(struct state *state, const char *text, struct error *err)
     return 0;
 }
 
-/* Training without fp16 has a scale of 1 and no patience: who goes on with fp16 begins with the
- * first scale. A scale of 1 would let gradients vanish for thousands of steps. */
+/* A training without fp16 saves a scale of 1 and no patience. If it resumes with fp16, it
+ * starts with the initial scale: with a scale of 1, gradients would vanish for thousands of
+ * steps. */
 static void take_scale(struct loss_scale *scale, double value, int patience, int64_t steps,
                        int64_t last_overflow)
 {
@@ -82,7 +83,7 @@ static int take_whole(const char *text, const char *name, int64_t *value, struct
     return 0;
 }
 
-/* What stands behind the name at the begin of a line, or NULL. */
+/* Returns the text after this name at the start of a line, or NULL. */
 static const char *find(const char *text, const char *name)
 {
     const size_t size = strlen(name);

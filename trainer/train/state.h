@@ -1,4 +1,4 @@
-/* state.h - where a training is, beside its parameters
+/* state.h - the state of a training, apart from its parameters
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_STATE_H
@@ -10,19 +10,20 @@
 #include "zero/loss_scale.h"
 
 struct state {
-    int64_t           step;    /* steps so far, skipped ones included */
+    int64_t           step;    /* steps so far, including skipped ones */
     int64_t           updates; /* steps that were not skipped */
-    int64_t           samples; /* of the data; the next sample has this number */
-    int64_t           shards;  /* --data-shards: all below that number are in it; 0: not known */
+    int64_t           samples; /* samples so far, and the number of the next sample */
+    int64_t           shards;  /* --data-shards: all below this number are done; 0: unknown */
     uint64_t          seed;
-    struct loss_scale scale;   /* its rules are the configuration's, and not kept */
+    struct loss_scale scale;   /* its rules come from the configuration and are not saved */
 };
 
-/* As lines of name and value, for a checkpoint's note; the caller frees it. */
+/* Returns the state as lines of name and value, for a checkpoint's note; the caller frees
+ * it. */
 char *state_text(const struct state *state);
 
-/* -1 when a line is missing or is no number. The rules stay as they are; where they ask for
- * a fixed scale, the scale does as well. */
+/* Returns -1 if a line is missing or is not a number. Does not change the rules or, if they
+ * require a fixed scale, the scale. */
 int state_parse(struct state *state, const char *text, struct error *err);
 
 #endif

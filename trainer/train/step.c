@@ -49,9 +49,9 @@ void step_clear(struct step *step)
     step->first = NULL;
 }
 
-/* The loss is the mean over the targets of all ranks. Their number has time until the first
- * backward pass, and what ranks tell each other has until the step is done: to wait for
- * either at once would be to wait for all parameters that are under way. */
+/* The loss is the mean over the targets of all ranks. Their number is not needed until the
+ * first backward pass, and the other sums over ranks not until the step is done. Waiting for a
+ * sum at once would mean waiting for all pending transfers of parameters. */
 int step_run(struct step *step, struct step_result *result, struct error *err)
 {
     struct state *state = step->state;
@@ -109,8 +109,8 @@ static int take_samples(struct step *step, struct error *err)
     return 0;
 }
 
-/* Pass by pass, the ranks' parts of the batch lie one behind the other: so the same samples
- * make up a step, however many ranks there are. */
+/* In each pass, the ranks' parts of the batch follow each other, so a step has the same samples
+ * for any number of ranks. */
 static uint64_t first_sample(const struct step *step, int64_t pass)
 {
     const int64_t part = pass * step->world->size + step->world->rank;
@@ -159,7 +159,7 @@ static struct model_batch begin_pass(struct step *step, int64_t pass)
     };
 }
 
-/* It began then, which becomes now. */
+/* Adds the time since *since_ns to the part, and sets *since_ns to now. */
 static void end_part(const struct step *step, struct step_result *result, enum step_part part,
                      int64_t *since_ns)
 {
@@ -187,8 +187,8 @@ static double gradient_scale(const struct step *step, double scale)
     return scale / step->target_count;
 }
 
-/* The same passes once more: no parameter has changed, and dropout knows the samples. Only a step
- * that was skipped takes that time. */
+/* Repeats the passes of a skipped step: no parameter has changed, and dropout depends only on
+ * the samples. Other steps do not pay for it. */
 static int find_rank(struct step *step, struct step_result *result, struct error *err)
 {
     const double       scale = gradient_scale(step, result->scale);

@@ -1,4 +1,4 @@
-/* train.c - see train.h; what is made in which order, and the loop over steps
+/* train.c - see train.h; the setup and the loop over steps
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -42,19 +42,19 @@ struct train {
     struct model        *model;
     size_t               activations; /* bytes */
     struct samples       samples;
-    struct data_shards  *shards; /* NULL: not wanted */
-    struct zero_device  *device; /* NULL: zero is on CPUs */
+    struct data_shards  *shards; /* NULL: no --data-shards */
+    struct zero_device  *device; /* NULL: zero uses the CPU */
     struct zero         *zero;
     struct state         state;
     struct step          step;
-    struct monitor      *monitor; /* NULL: none is asked for, or it is another rank's */
-    int64_t              last; /* step */
+    struct monitor      *monitor; /* NULL: not configured, or this is not rank 0 */
+    int64_t              last; /* the last step */
     struct save          save;
     int64_t              saved; /* the step of the last save; -1: none */
     struct notice        notice;
 };
 
-/* What signals have told this rank. */
+/* Requests that this rank has received by signals. */
 static volatile sig_atomic_t wants[STEP_WANTS];
 
 static int  set_up(struct train *train, struct error *err);
@@ -157,7 +157,7 @@ static void catch_signals(void)
 
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGUSR1, &action, NULL);
-    signal(SIGXFSZ, SIG_IGN); /* a file that is too large is an error of its write */
+    signal(SIGXFSZ, SIG_IGN); /* a write to a file that is too large then returns an error */
 }
 
 static int read_config(struct train *train, struct error *err)
@@ -173,7 +173,7 @@ static int read_config(struct train *train, struct error *err)
     return 0;
 }
 
-/* With the accumulation steps by which muster keeps the batch size of an elastic run. */
+/* Applies the accumulation steps with which muster keeps the batch size of an elastic run. */
 static struct ds_config *config_read(const char *path, struct error *err)
 {
     const char       *text = getenv("MUSTER_GRADIENT_ACCUMULATION_STEPS");
@@ -246,7 +246,7 @@ static int shape_of(struct model_config *shape, const struct train_options *opti
     return 0;
 }
 
-/* Of the model's shape, and of the options. */
+/* Returns a hash of the model's shape and the options. */
 static uint64_t hash_of(const struct train *train)
 {
     char          *text = model_config_text(&train->model->config);
@@ -321,7 +321,7 @@ static int start_or_go_on(struct train *train, struct error *err)
     return rc < 0 ? -1 : zero_publish(train->zero, err);
 }
 
-/* --tag is for the first start that gets as far as this. What is saved after that is the latest. */
+/* --tag applies only to the first generation that gets this far. Later ones use the latest. */
 static const char *tag_of_start(const struct train *train)
 {
     const struct train_options *options = &train->options;
@@ -333,7 +333,7 @@ static const char *tag_of_start(const struct train *train)
     return is_first ? options->tag : NULL;
 }
 
-/* How many times muster has started these ranks before. */
+/* Returns how many times muster has started these ranks before. */
 static int generation(void)
 {
     const char *count = getenv("MUSTER_GENERATION");
@@ -341,8 +341,9 @@ static int generation(void)
     return count != NULL ? atoi(count) : 0;
 }
 
-/* A restart before the first save is to begin there, too. All ranks have read it by then: rank 0
- * alone writes, and the others read no latest in this generation. */
+/* Makes a restart before the first save begin at --tag, too. All ranks have read the checkpoint
+ * by now. Only rank 0 writes latest, and the other ranks do not read latest in this
+ * generation. */
 static int point_to_tag(const struct train *train, struct error *err)
 {
     const struct train_options *options = &train->options;
@@ -352,7 +353,7 @@ static int point_to_tag(const struct train *train, struct error *err)
                                          getenv("MUSTER_RUN_ID"), err) : 0;
 }
 
-/* That a restart has lost all is worth a line. */
+/* Warns if a restart has lost all earlier work. */
 static void tell_start(const struct train *train)
 {
     const char *dir = train->options.checkpoint_dir;
@@ -402,7 +403,7 @@ static int fill_masters(struct train *train, struct zero_piece *pieces, int coun
     return 0;
 }
 
-/* In the order of the checkpoint, if the training goes on from one. */
+/* Uses the seed of the checkpoint, if the training resumes from one. */
 static int open_samples(struct train *train, struct error *err)
 {
     const struct train_options *options = &train->options;
@@ -478,7 +479,7 @@ static int run_steps(struct train *train, int *status, struct error *err)
     return shards_done(train, err);
 }
 
-/* What was taken up to now is as safe as it ever will be. */
+/* Reports all shards taken so far as done: no later save will make them safer. */
 static int shards_saved(struct train *train, struct error *err)
 {
     if (train->shards != NULL)
@@ -491,7 +492,7 @@ static int shards_done(struct train *train, struct error *err)
     return train->shards != NULL ? data_shards_done(train->shards, err) : 0;
 }
 
-/* No other scale helps. */
+/* Called if a lower loss scale cannot help. */
 static int tell_bad(const struct train *train, struct error *err)
 {
     const char *bad = train->step.bad.text;
@@ -538,8 +539,8 @@ static int save(struct train *train, struct error *err)
     if (train->save.dir == NULL || train->saved == train->state.step)
         return 0;
     train->saved = train->state.step;
-    /* Whatever has asked for it since the step gets this one. Not what asks while it is written:
-     * that may come when the last file of it has just got its name, and wait for a newer one. */
+    /* This checkpoint answers all requests since the step. A request that comes during writing
+     * needs a newer checkpoint: it may come after this one has been renamed. */
     wants[STEP_WANT_SAVE] = 0;
     notice_has_come(&train->notice);
     if (train->shards != NULL &&
@@ -549,7 +550,8 @@ static int save(struct train *train, struct error *err)
         return -1;
     if (train->shards == NULL || !train->save.in_background)
         return shards_saved(train, err);
-    /* The one before is on the disk, and this one will be. */
+    /* The previous checkpoint is on the disk, so its shards are done. Mark those of this
+     * one. */
     if (data_shards_done(train->shards, err) < 0)
         return -1;
     data_shards_mark(train->shards);

@@ -8,7 +8,7 @@ enum train_status {
     TRAIN_OK,
     TRAIN_FAILED,
     TRAIN_USAGE,
-    TRAIN_TERMINATED = 143 /* by SIGTERM, and all is saved */
+    TRAIN_TERMINATED = 143 /* stopped by SIGTERM, after saving */
 };
 
 int train_main(int argc, char **argv);

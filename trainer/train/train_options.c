@@ -21,7 +21,7 @@ static const struct option_row {
     enum kind   kind;
     size_t      field;
     int64_t     min, max;
-    const char *value; /* the default, as it would be typed */
+    const char *value; /* the default, as on the command line */
     const char *arg, *help;
 } rows[] = {
 #define FIELD(NAME) offsetof(struct train_options, NAME)
@@ -96,7 +96,7 @@ int train_options_parse(struct train_options *options, int argc, char **argv,
             set(options, &rows[i], rows[i].value, NULL);
     }
     opterr = 0;
-    optind = 0; /* glibc: start afresh */
+    optind = 0; /* glibc: reinitialize getopt */
     while ((got = getopt_long(argc, argv, ":", longs, &at)) != -1) {
         if (got == ':')
             return err_set(err, "option %.60s needs a value", argv[optind - 1]);

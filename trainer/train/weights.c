@@ -80,7 +80,7 @@ int weights_export(const char *dir, const struct world *world, const struct mode
     return out != NULL ? safetensors_commit(out, err) : 0;
 }
 
-/* out is NULL where only the layers are gathered. */
+/* out: NULL on ranks that only take part in gathering. */
 static int export_layers(struct safetensors_out *out, const struct model *model,
                          struct zero *zero, struct error *err)
 {

@@ -1,4 +1,4 @@
-/* weights.h - a model's weights from and to a directory, as Hugging Face has it
+/* weights.h - loads and exports a model's weights, in a directory of Hugging Face's format
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_WEIGHTS_H
@@ -10,18 +10,18 @@
 #include "train/world.h"
 #include "zero/zero.h"
 
-/* Is there a model.safetensors, or the index of several? */
+/* Does DIR contain model.safetensors, or the index of several files? */
 bool weights_are_in(const char *dir);
 
-/* The shape that DIR's config.json tells. -1 with err. */
+/* Reads the shape from DIR's config.json. -1 with err. */
 int weights_shape(const char *dir, struct model_config *shape, struct error *err);
 
-/* Fill the masters of these pieces. -1 with err. */
+/* Loads the masters of these pieces. -1 with err. */
 int weights_load(const char *dir, const struct model *model, struct zero_piece *pieces,
                  int count, struct error *err);
 
-/* All ranks make the model whole, layer by layer, and rank 0 writes it, with its
- * config.json, in the type that it computes in. -1 with err. */
+/* All ranks gather the model, layer by layer, and rank 0 writes it and its config.json, in the
+ * type that the model computes in. -1 with err. */
 int weights_export(const char *dir, const struct world *world, const struct model *model,
                    struct zero *zero, struct error *err);
 

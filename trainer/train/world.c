@@ -34,7 +34,7 @@ int world_open(struct world *world, const char *device, double timeout_s, struct
     return 0;
 }
 
-/* Nobody means a GPU by "auto" that this build has no kernels for. */
+/* "auto" uses no GPU if the build has no kernels for it. */
 static bool wants_gpu(const char *device)
 {
 #ifdef HAVE_NVCC
@@ -61,7 +61,7 @@ static int connect_all(struct world *world, double timeout_s, struct error *err)
 
     if (comm == NULL)
         return -1;
-    if (world->on_gpu) { /* NCCL does not make the host wait */
+    if (world->on_gpu) { /* NCCL needs no thread: its calls do not block the host */
         world->comm = comm;
         return 0;
     }
@@ -107,7 +107,7 @@ int world_sum_end(struct world *world, uint64_t mark, struct error *err)
     return world->comm->ops->wait(world->comm, mark, err);
 }
 
-/* A double has 52 bits of it. The sum is rank 0's, since all others give nothing. */
+/* A double holds 52 bits of the hash. The sum is rank 0's hash, because the others add 0. */
 int world_agree(struct world *world, uint64_t hash, const char *what, struct error *err)
 {
     const double mine = (double)(hash >> 12);

@@ -1,4 +1,4 @@
-/* world.h - this rank among the others: who they are, and the way to them
+/* world.h - the ranks of the run, and the communicator that connects them
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_WORLD_H
@@ -17,28 +17,30 @@ struct world {
     int           rank, size;
 };
 
-/* Find the other ranks by PMI, see that they are those that were launched, and connect: on
- * "cuda", on "cpu", or on GPUs if every rank has one ("auto"). -1 with err. */
+/* Finds the other ranks by PMI, checks that they are the ranks that were launched, and connects
+ * them: on GPUs ("cuda"), on CPUs ("cpu"), or on GPUs if every rank has one ("auto"). -1 with
+ * err. */
 int world_open(struct world *world, const char *device, double timeout_s, struct error *err);
 
-/* All ranks leave in order. */
+/* All ranks must call it before they exit. */
 int world_close(struct world *world, struct error *err);
 
-/* A rank has failed: nothing is waited for, and no memory is freed that the communicator
- * may still use. */
+/* Call it after a failure: does not wait, and frees no memory that the communicator may still
+ * use. */
 void world_abort(struct world *world);
 
-/* Sum these numbers over all ranks. They are the communicator's until end. */
+/* Sum these numbers over all ranks. The communicator owns them until world_sum_end(). */
 int world_sum_begin(struct world *world, double *numbers, size_t count, uint64_t *mark,
                     struct error *err);
 int world_sum_end(struct world *world, uint64_t mark, struct error *err);
 
-/* Each rank reads configuration, model and data from its own node. Where one has an old copy, ranks
- * would wait for each other, or train on other samples than it seems. So all call this with a hash
- * of what they have: 0, or -1 on a rank where that is not rank 0's. what: its name. */
+/* Each rank reads configuration, model and data on its own node. If a node has an old copy,
+ * ranks would wait for each other or train on the wrong samples. So all ranks call this with a
+ * hash of what they have read. Returns -1 with err on a rank whose hash differs from rank 0's.
+ * what: the name of the hashed data. */
 int world_agree(struct world *world, uint64_t hash, const char *what, struct error *err);
 
-/* "rank 3 on te2", or "rank 0" before it is known. */
+/* Returns "rank 3 on te2", or only "rank 0" if the node is not known yet. */
 const char *world_label(const struct world *world);
 
 #endif

@@ -17,12 +17,12 @@ struct writer {
     struct shard_info  info;
     struct zero_piece *pieces;
     int                count;
-    float             *copy; /* NULL: the pieces are the caller's */
+    float             *copy; /* NULL: the pieces point to the caller's data */
 
     pthread_t    thread;
     bool         is_running;
     atomic_bool  is_done;
-    int          rc;  /* these two are the thread's until it is done */
+    int          rc;  /* only the thread uses rc and err until is_done */
     struct error err;
 };
 
@@ -52,7 +52,7 @@ struct writer *writer_new(const char *dir, const char *tag, const struct shard_i
     return NULL;
 }
 
-/* Let the pieces point to a copy. */
+/* Copies the data of the pieces, and makes them point to the copy. */
 static int copy_pieces(struct writer *writer, struct error *err)
 {
     size_t total = 0;

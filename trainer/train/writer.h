@@ -1,8 +1,9 @@
-/* writer.h - this rank's part of a checkpoint, written by a thread
+/* writer.h - a thread that writes this rank's part of a checkpoint
  *
- *     writer_new -> writer_write -> writer_wait -> [writer_commit -> writer_wait] -> writer_free
+ *     writer_new -> writer_write -> writer_wait -> [writer_commit -> writer_wait] ->
+ *     writer_free
  *
- * Between start and wait the caller goes on; writer_is_done tells when wait will not block.
+ * The caller can continue before it waits; writer_is_done() says when the wait will not block.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_WRITER_H
@@ -15,21 +16,22 @@
 
 struct writer;
 
-/* Texts and pieces are copied; with is_copied what the pieces point to as well, so that it may
- * change meanwhile. NULL with err: a piece cannot be read. */
+/* Copies texts and pieces. is_copied: also copies the data that the pieces point to, so that
+ * the caller may change the data while it is written. NULL with err if a piece cannot be
+ * read. */
 struct writer *writer_new(const char *dir, const char *tag, const struct shard_info *info,
                           const struct zero_piece *pieces, int count, bool is_copied,
                           struct error *err);
 void           writer_free(struct writer *writer); /* NULL is fine; waits first */
 
-/* Start checkpoint_write or checkpoint_commit. -1 with err: no thread could be started. */
+/* Start checkpoint_write() or checkpoint_commit(). -1 with err if no thread can be started. */
 int writer_write(struct writer *writer, struct error *err);
 int writer_commit(struct writer *writer, struct error *err);
 
-/* What was started last is over: well, or not. */
+/* Has the last operation finished, with or without success? */
 bool writer_is_done(const struct writer *writer);
 
-/* Wait until then; -1 with err if it failed. */
+/* Waits for the last operation; -1 with err if it failed. */
 int writer_wait(struct writer *writer, struct error *err);
 
 const char *writer_tag(const struct writer *writer);

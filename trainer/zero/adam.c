@@ -1,4 +1,4 @@
-/* adam.c - see adam.h; here, the numbers of a step, its threads and the choice of kernel
+/* adam.c - see adam.h; the numbers of a step, its threads and the choice of kernel
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -17,8 +17,8 @@
 
 #include "zero/adam_kernel.h"
 
-#define SHARE_MIN   16384 /* elements; a thread with fewer costs more than it gains */
-#define SHARE_ALIGN 64    /* elements; no two threads write to one cache line */
+#define SHARE_MIN   16384 /* elements; with fewer, a thread costs more than it gains */
+#define SHARE_ALIGN 64    /* elements; so no two threads write to the same cache line */
 
 static bool always(void);
 #ifdef __x86_64__
@@ -43,7 +43,7 @@ static const struct {
 };
 #define KERNELS (sizeof kernels / sizeof kernels[0])
 
-static size_t chosen = KERNELS; /* KERNELS: not yet */
+static size_t chosen = KERNELS; /* KERNELS: not yet chosen */
 
 static size_t              best_kernel(void);
 static int                 threads_for(size_t count);
@@ -102,7 +102,7 @@ static int threads_for(size_t count)
 #endif
 }
 
-/* One contiguous piece for each thread: that is what prefetchers follow. */
+/* Returns a thread's share. It is one contiguous piece, which CPUs prefetch best. */
 static struct adam_arrays share_of(const struct adam_arrays *all, int thread, int threads)
 {
     struct adam_arrays share = *all;
@@ -122,8 +122,8 @@ static struct adam_arrays share_of(const struct adam_arrays *all, int thread, in
     return share;
 }
 
-/* The averages of what has no gradient any more fade until they are denormal, and stay
- * so. There, each operation takes many times as long: let them be zero. */
+/* The averages of parameters without gradients decay until they are denormal, and stay
+ * denormal. Operations on denormal numbers take many times as long, so flush them to zero. */
 static void run_share(adam_kernel *run, const struct adam_numbers *numbers,
                       const struct adam_arrays *share)
 {
@@ -181,7 +181,7 @@ static bool always(void)
 }
 
 #ifdef __x86_64__
-/* F16C came before AVX2, and clang 14 cannot ask for it. */
+/* Does not check for F16C: every CPU with AVX2 has it, and clang 14 cannot test for it. */
 static bool has_avx2(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");

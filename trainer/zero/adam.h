@@ -1,8 +1,8 @@
 /* adam.h - one step of Adam or AdamW on CPUs, in one pass over memory
  *
- * A step written as unscale, clip, Adam and conversion to 16 bits reads and writes
- * the same arrays four times, and memory is what it waits for. Here each element is
- * read once and written once:
+ * A step in separate passes (unscale, clip, Adam, conversion to 16 bits) reads and writes
+ * the same arrays four times, and memory bandwidth limits its speed. This code reads and
+ * writes each element once:
  *
  *     g = factor * gradient (+ weight_decay * p unless decoupled)
  *     m = beta1 * m + (1 - beta1) * g
@@ -11,11 +11,11 @@
  *     copy = p, rounded to 16 bits
  *
  * with c1 = 1 - beta1^step, c2 = 1 - beta2^step, or 1 without bias correction. factor
- * undoes the loss scale and clips. Computed in float: m and v come within 2 units of
- * the last place of what double gives, p too where it changes by less than a half of
- * itself, and within 4 units of the change elsewhere; weight decay that is not decoupled
- * makes it one unit more. All kernels give the same bits,
- * whatever the number of threads: each rounding is part of adam_body.h.
+ * undoes the loss scale and clips. The arithmetic is in float: m and v are within 2 units
+ * in the last place of the result in double. So is p if it changes by less than half of its
+ * value, else p is within 4 units of the change. Weight decay that is not decoupled adds one
+ * unit. All kernels give the same bits for any number of threads, because adam_body.h defines
+ * each rounding.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_ADAM_H
@@ -33,26 +33,25 @@ struct adam {
     bool   bias_correction;
 };
 
-/* count elements each; they do not overlap. Nothing needs more than its type's
- * alignment. */
+/* Arrays of count elements; they must not overlap. Each needs only its type's alignment. */
 struct adam_arrays {
     size_t      count;
     float      *param, *mean, *square; /* p, m, v */
     const void *grad;
     enum dtype  grad_type;             /* float, half or bfloat16 */
-    void       *copy;                  /* NULL: none is made */
+    void       *copy;                  /* NULL: make no copy */
     enum dtype  copy_type;             /* half or bfloat16 */
 };
 
-/* The step numbered step (the first is 1), on all threads that OpenMP gives. Numbers
- * below FLT_MIN count as zero. */
+/* Does step number step (the first is 1), on all OpenMP threads. Treats numbers below
+ * FLT_MIN as zero. */
 void adam_step(const struct adam *adam, int64_t step, double factor,
                const struct adam_arrays *arrays);
 
-/* What the step is computed by: "avx512", "avx2", "neon" or "scalar". */
+/* Returns the kernel that adam_step() uses: "avx512", "avx2", "neon" or "scalar". */
 const char *adam_kernel_name(void);
 
-/* From now on by this one. -1: this machine does not have it. For tests. */
+/* Makes adam_step() use this kernel. Returns -1 if this machine cannot run it. For tests. */
 int adam_kernel_choose(const char *name);
 
 #endif

@@ -39,7 +39,7 @@ static inline KERNEL vec vec_load_bfloat16(const uint16_t *from)
     return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
 }
 
-/* As float_to_bfloat16: to the nearest, ties to even, and NaN stays NaN. */
+/* Rounds as float_to_bfloat16() does: to nearest, ties to even; NaN stays NaN. */
 static inline KERNEL void vec_store_bfloat16(uint16_t *to, vec x)
 {
     __m256i bits = _mm256_castps_si256(x), high = _mm256_srli_epi32(bits, 16), odd, rounded, nan;

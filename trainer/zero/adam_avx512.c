@@ -39,8 +39,8 @@ static inline KERNEL vec vec_load_bfloat16(const uint16_t *from)
     return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
 }
 
-/* As float_to_bfloat16: to the nearest, ties to even, and NaN stays NaN. The CPU's own
- * instruction for it would make zeros of small numbers. */
+/* Rounds as float_to_bfloat16() does: to nearest, ties to even; NaN stays NaN. The CPU's
+ * own instruction would turn denormal numbers into zeros. */
 static inline KERNEL void vec_store_bfloat16(uint16_t *to, vec x)
 {
     __m512i   bits = _mm512_castps_si512(x), high = _mm512_srli_epi32(bits, 16), odd, rounded;

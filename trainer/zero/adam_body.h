@@ -1,18 +1,18 @@
-/* adam_body.h - the one body of all Adam kernels, for #include
+/* adam_body.h - the common body of all Adam kernels
  *
- * Whoever includes it has defined
+ * A kernel's file first defines
  *
  *     KERNEL            attributes of a function for this kind of CPU
  *     LANES             elements in a vector
- *     vec               the vector of floats
+ *     vec               a vector of floats
  *     vec_set, vec_load, vec_store, vec_sub, vec_mul, vec_div, vec_sqrt
  *     vec_fma, vec_fms  a * b + c and a * b - c, with one rounding
  *     vec_load_half, vec_load_bfloat16, vec_store_half, vec_store_bfloat16
  *
- * and calls adam_body() in its kernel. Averages move by a share of the distance to
- * the new value: that has smaller roundings than the sum of two products. The loop is
- * this plain because memory is what it waits for: prefetching and streaming stores
- * make it no faster, and computing in double halves its speed.
+ * then includes this file and calls adam_body() in its kernel. Averages move by a fraction of
+ * the distance to the new value, which has a smaller rounding error than the sum of two
+ * products. The loop is this simple because memory bandwidth limits its speed: prefetching and
+ * streaming stores do not make it faster, and computing in double halves its speed.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <string.h>
@@ -53,7 +53,7 @@ INLINE void adam_vector(const struct adam_numbers *n, const struct adam_arrays *
         vec_store_bfloat16((uint16_t *)a->copy + at, p);
 }
 
-/* The last elements, fewer than a vector, are computed in a full vector elsewhere. */
+/* Computes the last elements, fewer than a vector, in a full vector on the stack. */
 INLINE void adam_rest(const struct adam_numbers *n, const struct adam_arrays *a, size_t at,
                       enum dtype grad_type, enum dtype copy_type)
 {
@@ -87,7 +87,7 @@ INLINE void adam_loop(const struct adam_numbers *n, const struct adam_arrays *a,
         adam_rest(n, a, at, grad_type, copy_type);
 }
 
-/* The types are constants in each branch, so that a loop of its own is made of it. */
+/* In each branch the types are constants, so the compiler makes a separate loop for each. */
 INLINE void adam_copying(const struct adam_numbers *n, const struct adam_arrays *a,
                          enum dtype grad_type)
 {

@@ -1,4 +1,4 @@
-/* adam_kernel.h - what adam.c asks of a kernel, each for one kind of CPU
+/* adam_kernel.h - the interface between adam.c and its kernels, one per kind of CPU
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_ADAM_KERNEL_H
@@ -6,7 +6,7 @@
 
 #include "zero/adam.h"
 
-/* The numbers of a step, as the formula in adam_body.h takes them. */
+/* The numbers of a step, as the formula in adam_body.h uses them. */
 struct adam_numbers {
     float factor;
     float decay_in_grad;     /* weight_decay, or 0 when decoupled */

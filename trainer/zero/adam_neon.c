@@ -37,7 +37,7 @@ static inline vec vec_load_bfloat16(const uint16_t *from)
     return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(from), 16));
 }
 
-/* As float_to_bfloat16: to the nearest, ties to even, and NaN stays NaN. */
+/* Rounds as float_to_bfloat16() does: to nearest, ties to even; NaN stays NaN. */
 static inline void vec_store_bfloat16(uint16_t *to, vec x)
 {
     uint32x4_t bits = vreinterpretq_u32_f32(x), high = vshrq_n_u32(bits, 16), rounded;

@@ -1,4 +1,4 @@
-/* adam_scalar.c - see adam_kernel.h; for any CPU, one element after the other
+/* adam_scalar.c - see adam_kernel.h; for any CPU, one element at a time
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"

@@ -51,7 +51,7 @@ static int lower(struct loss_scale *scale, struct error *err)
     return 0;
 }
 
-/* The step of the overflow itself does not count as one without. */
+/* The step with the overflow does not count as a step without one. */
 static void raise_if_due(struct loss_scale *scale)
 {
     const struct loss_scale_rules *rules = &scale->rules;

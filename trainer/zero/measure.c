@@ -11,8 +11,8 @@
 
 #include "xalloc.h"
 
-/* Each block is summed by itself, and the sums in order: so the number of threads does
- * not change what is added to what. */
+/* Each block is summed separately, and the sums are added in order, so the order of the
+ * additions does not depend on the number of threads. */
 #define BLOCK 65536
 
 static double block_squares(enum dtype type, const void *grad, size_t first, size_t end);
@@ -39,9 +39,9 @@ double measure_squares(enum dtype type, const void *grad, size_t count)
     return total;
 }
 
-/* Eight sums at once, in vectors: the compiler may not change the order by itself. The
- * function is compiled for several kinds of CPU, and the right one is found at start,
- * where compiler and sanitizers are up to it. */
+/* Computes eight sums at once, so that the loop vectorizes: the compiler must not reorder
+ * additions of float. Where the compiler and the sanitizers support it, the function is
+ * compiled for several kinds of CPU, and the program picks the right version when it starts. */
 #if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #else

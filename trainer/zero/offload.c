@@ -1,16 +1,16 @@
-/* offload.c - see zero.h; here, a step whose masters and averages are not on the GPU
+/* offload.c - see zero.h; a step whose masters and averages are not on the GPU
  *
  *     file to host  state 0      state 1      state 2      ...
  *     CPU                        Adam 0       Adam 1       Adam 2 ...
  *     host to GPU                             params 0     params 1 ...
  *     host to file                            state 0      state 1 ...
  *
- * Gradients have come to the host during the backward pass; below stage 2 they do now, one bucket
- * ahead of Adam.
+ * From stage 2 on, the gradients were copied to the host during the backward pass. Below stage
+ * 2 they are copied during the step, one bucket ahead of Adam.
  *
- * All that crosses has the type of the model: 16 bits, if it has. Two buckets have room on each
- * way to and from a GPU, in pinned memory; for files it can be more. On a CPU there is only the
- * file's way.
+ * All data is copied in the model's type, so in 16 bits if the model has 16 bits. Each
+ * direction between GPU and host has pinned memory for two buckets; files may have more.
+ * Without a GPU, data moves only to and from the file.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -54,7 +54,7 @@ int zero_update_offloaded(struct zero *zero, const struct adam *adam, double fac
     return 0;
 }
 
-/* Its lane's room is free: Adam has read what was there. */
+/* The lane's memory is free: Adam has read the gradients that it held. */
 static void fetch_grads(struct zero *zero, int bucket)
 {
     const int lane = bucket % ZERO_LANES;
@@ -64,7 +64,7 @@ static void fetch_grads(struct zero *zero, int bucket)
                             zero_own_piece(zero, bucket).count * zero->element);
 }
 
-/* param is NULL after a failure. */
+/* The result's param is NULL after a failure. */
 static struct adam_arrays arrays_of(struct zero *zero, int bucket, struct error *err)
 {
     struct adam_arrays arrays = zero_adam_arrays(zero, bucket);
@@ -82,7 +82,7 @@ static struct adam_arrays arrays_of(struct zero *zero, int bucket, struct error 
     return arrays;
 }
 
-/* As many lanes are for what is being written. */
+/* Reads ahead into half of the lanes; the other half holds records that are being written. */
 void zero_read_ahead(struct zero *zero, int bucket)
 {
     const int lanes = zero->states_ring.lanes;
@@ -108,7 +108,8 @@ static int adam_here(struct zero *zero, const struct adam *adam, double factor, 
     return 0;
 }
 
-/* A bucket at a time: where parameters have no room, neither have masters, and this is rare. */
+/* Copies one bucket at a time, without overlap: this is rare, because when the parameters do
+ * not fit into the GPU's memory, the masters do not either. */
 int zero_update_away(struct zero *zero, const struct adam *adam, double factor, int bucket,
                      struct error *err)
 {
@@ -118,7 +119,7 @@ int zero_update_away(struct zero *zero, const struct adam *adam, double factor, 
                              : adam_here(zero, adam, factor, bucket, &arrays, err);
 }
 
-/* No layer needs the rooms between two passes. */
+/* Uses a room of gathered parameters: no layer needs them between two passes. */
 static int adam_there(struct zero *zero, const struct adam *adam, double factor, int bucket,
                       struct adam_arrays *arrays, struct error *err)
 {
@@ -137,7 +138,7 @@ static int adam_there(struct zero *zero, const struct adam *adam, double factor,
     return 0;
 }
 
-/* ---- the way of gradients to the host ---- */
+/* ---- gradients to the host ---- */
 
 static void fetch_room(struct zero *zero, struct bucket_room *room, void *host, void *event)
 {
@@ -148,7 +149,8 @@ static void fetch_room(struct zero *zero, struct bucket_room *room, void *host, 
     zero->device->fetch_behind(zero->device, room->lane, host, sum, bytes, event);
 }
 
-/* At once, if it is the first of the step; others wait until there is something to add to. */
+/* Copies a bucket's first gradient of the step at once. zero_add_grads() copies later ones when
+ * they can be added to the sum. */
 void zero_send_grads(struct zero *zero, struct bucket_room *room)
 {
     struct comm *comm = zero->comm;
@@ -159,7 +161,7 @@ void zero_send_grads(struct zero *zero, struct bucket_room *room)
         fetch_room(zero, room, zero_own_grads(zero, room->holds), event);
 }
 
-/* The communicator has done its part. */
+/* Call it when the communicator has reduced the room. */
 void zero_add_grads(struct zero *zero, struct bucket_room *room)
 {
     const bool is_added = room->lane < 0;
@@ -173,7 +175,7 @@ void zero_add_grads(struct zero *zero, struct bucket_room *room)
                             zero->partition.bucket[room->holds].piece);
 }
 
-/* ---- the way of parameters from the host ---- */
+/* ---- parameters from the host ---- */
 
 void *zero_params_room(struct zero *zero, int bucket, struct error *err)
 {

@@ -39,7 +39,7 @@ void partition_init(struct partition *partition, const size_t *layer_counts, int
         place_bucket(partition, bucket);
 }
 
-/* The bucket has all its layers: now it has a size, and the arrays grow by it. */
+/* Sets the size and the positions of a bucket that has all its layers. */
 static void place_bucket(struct partition *partition, struct partition_bucket *bucket)
 {
     size_t ranks = (size_t)partition->ranks, whole;

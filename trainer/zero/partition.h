@@ -1,17 +1,17 @@
 /* partition.h - which rank holds which elements of the parameters
  *
- * All parameters lie in one flat array, layer by layer. It is cut into buckets, each
- * of whole layers, and each bucket into as many pieces of one size as there are ranks:
- * rank r holds piece r of every bucket. So a bucket is reduced by one reduce-scatter
- * and made whole by one all-gather, without regard to the others.
+ * All parameters are in one flat array, layer by layer. It is divided into buckets of whole
+ * layers, and each bucket into pieces of equal size, one per rank: rank r holds piece r of
+ * every bucket. So each bucket needs only one reduce-scatter and one all-gather, independent
+ * of the other buckets.
  *
  *     flat      |  layer 0   |     layer 1     | layer 2 |
  *     buckets   |  0         |  1                        |
  *     padded    | 0: | 1:  --|  0:          | 1:       --|     2 ranks
- *     share     | 0: |  0:          |                          what rank 0 holds
+ *     share     | 0: |  0:          |                          the share of rank 0
  *
- * The last pieces of a bucket may be partly, or all, padding (--). Places in the flat
- * array do not depend on the number of ranks; the others do.
+ * The last pieces of a bucket may be partly or entirely padding (--). Positions in the flat
+ * array do not depend on the number of ranks; positions in the padded array and in a share do.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_PARTITION_H
@@ -19,14 +19,14 @@
 
 #include <stddef.h>
 
-#define PARTITION_ALIGN 32 /* elements; pieces begin at 64 bytes, for 16-bit types too */
+#define PARTITION_ALIGN 32 /* elements; aligns pieces to 64 bytes, for 16-bit types too */
 
 struct partition_bucket {
     int    first_layer, layers;
     size_t start, count; /* in the flat array */
     size_t piece;        /* elements; ranks * piece >= count */
-    size_t padded_start; /* in an array of whole buckets, padding included */
-    size_t share_start;  /* in an array of the pieces of one rank */
+    size_t padded_start; /* in an array of whole buckets, including padding */
+    size_t share_start;  /* in an array of one rank's pieces */
 };
 
 struct partition {
@@ -35,26 +35,26 @@ struct partition {
     int                     *bucket_of;    /* for each layer */
     size_t                  *layer_start;  /* for each layer, in the flat array */
     size_t                   count;        /* of the flat array */
-    size_t                   padded;       /* of all whole buckets */
+    size_t                   padded;       /* of all whole buckets, including padding */
     size_t                   share;        /* of one rank's pieces */
-    size_t                   largest;      /* bucket, padding included */
+    size_t                   largest;      /* of the largest bucket, including padding */
 };
 
-/* Elements of the flat array. */
+/* A range of the flat array. */
 struct partition_range {
     size_t start, count;
 };
 
-/* Layers with these numbers of elements. A bucket takes layers as long as it has at most
- * bucket_max elements, and one in any case. Free with partition_clear. */
+/* layer_counts: the number of elements of each layer. A bucket has at least one layer, and more
+ * as long as it has at most bucket_max elements. Free with partition_clear(). */
 void partition_init(struct partition *partition, const size_t *layer_counts, int layers,
                     int ranks, size_t bucket_max);
 void partition_clear(struct partition *partition);
 
-/* What of the bucket a rank holds, without padding. */
+/* Returns the part of the bucket that a rank holds, without padding. */
 struct partition_range partition_range(const struct partition *partition, int bucket, int rank);
 
-/* Where the layer begins in an array of whole buckets. */
+/* Returns where the layer starts in an array of whole buckets. */
 size_t partition_layer_place(const struct partition *partition, int layer);
 
 #endif

@@ -35,9 +35,9 @@ struct swap_file {
     pthread_mutex_t     mutex;
     pthread_cond_t      begun_one, done_one;
 
-    /* All below under the mutex. */
+    /* The mutex protects all fields below. */
     struct request request[REQUESTS];
-    uint64_t       issued, taken; /* taken: all blocks of those before are some thread's */
+    uint64_t       issued, taken; /* taken: threads have taken all blocks of earlier requests */
     bool           is_leaving, has_failed;
     struct error   err; /* of the first failure */
 };
@@ -92,7 +92,7 @@ static int open_unnamed(const char *dir)
 {
     int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
-    /* Network file systems do not have it; old kernels take it for a directory. */
+    /* Network file systems have no O_TMPFILE; old kernels read it as O_DIRECTORY. */
     if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR))
         fd = open_named(dir);
     return fd;
@@ -143,7 +143,8 @@ static int write_zeros(const struct swap_file *file)
     return 0;
 }
 
-/* What is swapped is not read again soon. Some file systems take the flag, and no reads then. */
+/* Bypasses the page cache, because swapped data is not read again soon. Some file systems
+ * accept O_DIRECT, but then fail to read, so try a read. */
 static void leave_cache(struct swap_file *file)
 {
     const int flags = fcntl(file->fd, F_GETFL);
@@ -192,7 +193,7 @@ void swap_file_close(struct swap_file *file)
 
 /* ---- the threads ---- */
 
-/* After a failure nothing more is moved. */
+/* After a failure the threads read and write no more blocks. */
 static void *work(void *arg)
 {
     struct swap_file *file = arg;
@@ -218,7 +219,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* false: there is none, and none will come. */
+/* Returns false if there is no block and none will follow. */
 static bool next_block(struct swap_file *file, struct block *block)
 {
     struct request *request;
@@ -281,7 +282,7 @@ uint64_t swap_file_write(struct swap_file *file, const void *from, uint64_t at, 
                                          .bytes = bytes });
 }
 
-/* Its place in the ring is free when the request before in it is done. */
+/* The request's place in the ring is free when the previous request in this place is done. */
 static uint64_t begin(struct swap_file *file, struct request request)
 {
     const size_t block = file->options.block;
@@ -300,7 +301,8 @@ static uint64_t begin(struct swap_file *file, struct request request)
     return ticket;
 }
 
-/* Until it is done. Under the mutex. -1: no answer; that is a failure of the file then. */
+/* Waits until the request is done. The caller holds the mutex. On a timeout, marks the file as
+ * failed and returns -1. */
 static int await(struct swap_file *file, const struct request *request)
 {
     const struct swap_options *o = &file->options;
@@ -319,7 +321,7 @@ static int await(struct swap_file *file, const struct request *request)
     return -1;
 }
 
-/* Tickets begin at 1. A place that is another request's by now was this one's long ago. */
+/* Tickets begin at 1. If a later request has taken the place in the ring, this one is done. */
 int swap_file_wait(struct swap_file *file, uint64_t ticket, struct error *err)
 {
     int rc = 0;

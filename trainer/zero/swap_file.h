@@ -1,16 +1,16 @@
-/* swap_file.h - a file for what has no room in memory, read ahead and written behind
+/* swap_file.h - a file for data that does not fit into memory, read and written asynchronously
  *
- * A few threads read and write it in blocks, past the page cache if the file system can do that,
- * while the caller computes. It has no name, so nothing is left of it, whatever kills the program.
- * All of its bytes have their place on the disk from the beginning: a disk that is too small is an
- * error at the start, not in the middle of a training.
+ * A few threads read and write the file in blocks while the caller computes. They bypass the
+ * page cache if the file system supports that. The file has no name, so it disappears even if
+ * the program is killed. All of its bytes are allocated on the disk when it is opened, so a
+ * disk that is too small causes an error at the start and not in the middle of a training.
  *
  *     swap_file_open -> [ swap_file_read or swap_file_write -> swap_file_wait ]... ->
  *     swap_file_close
  *
- * There is no io_uring here: with blocks of 1 MiB, eight threads get the same from a disk as
- * io_uring at a depth of eight (676 and 624 MB/s read, 1464 and 1683 written), and they also work
- * where a container forbids it.
+ * The code does not use io_uring. With blocks of 1 MiB, eight threads are as fast as io_uring
+ * at a depth of eight (676 and 624 MB/s read, 1464 and 1683 written), and threads also work in
+ * a container that forbids io_uring.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SWAP_FILE_H
@@ -21,34 +21,36 @@
 
 #include "err.h"
 
-#define SWAP_ALIGN 4096 /* bytes; of memory, places and sizes */
+#define SWAP_ALIGN 4096 /* bytes; alignment of memory, file offsets and sizes */
 
-/* bytes, rounded up to that. */
+/* Returns bytes rounded up to a multiple of SWAP_ALIGN. */
 static inline size_t swap_aligned(size_t bytes)
 {
     return (bytes + SWAP_ALIGN - 1) / SWAP_ALIGN * SWAP_ALIGN;
 }
 
 struct swap_options {
-    const char *dir;       /* on which disk; it has to exist */
+    const char *dir;       /* where the file is created; it must exist */
     const char *what;      /* for messages: "offload_optimizer" */
     size_t      block;     /* bytes of one read or write */
-    int         depth;     /* how many of them at a time, a thread each; at most SWAP_DEPTH_MAX */
-    double      timeout_s; /* for any one wait */
+    int         depth;     /* threads, one block each at a time; at most SWAP_DEPTH_MAX */
+    double      timeout_s; /* for each wait */
 };
 
 #define SWAP_DEPTH_MAX    64
-#define SWAP_REQUESTS_MAX 64 /* under way; whoever begins more waits, as swap_file_wait does */
+#define SWAP_REQUESTS_MAX 64 /* pending; to begin another one waits, as in swap_file_wait */
 
 struct swap_file;
 
-/* bytes of zeros. NULL with err, which names what, the directory and the cause. */
+/* Opens a file of this many bytes, all zero. NULL with err, which names what, the directory and
+ * the cause. */
 struct swap_file *swap_file_open(const struct swap_options *options, uint64_t bytes,
                                  struct error *err);
 void              swap_file_close(struct swap_file *file); /* waits; NULL is fine */
 
-/* Begin; memory belongs to the file until swap_file_wait has returned for this ticket. Several may
- * be done in any order. A failure is told by swap_file_wait, from then on by each. */
+/* Begin a read or write and return a ticket; the memory belongs to the file until
+ * swap_file_wait() has returned for this ticket. Several requests may finish in any order.
+ * After a failure, every swap_file_wait() returns the error. */
 uint64_t swap_file_read(struct swap_file *file, void *to, uint64_t at, size_t bytes);
 uint64_t swap_file_write(struct swap_file *file, const void *from, uint64_t at, size_t bytes);
 int      swap_file_wait(struct swap_file *file, uint64_t ticket, struct error *err);

@@ -91,7 +91,7 @@ void swap_ring_ahead(struct swap_ring *ring, int record)
         return;
     lane = oldest(ring);
     if (lane == NULL || swap_file_wait(ring->file, lane->ticket, NULL) < 0)
-        return; /* whoever takes the record is told */
+        return; /* swap_ring_take() will return the error */
     read_into(ring, lane, record);
 }
 
@@ -146,7 +146,7 @@ static struct swap_lane *find(struct swap_ring *ring, int record)
     return NULL;
 }
 
-/* Of those that nobody uses. */
+/* Returns the least recently used of the unused lanes, or NULL. */
 static struct swap_lane *oldest(struct swap_ring *ring)
 {
     struct swap_lane *lane = NULL;
@@ -158,7 +158,7 @@ static struct swap_lane *oldest(struct swap_ring *ring)
     return lane;
 }
 
-/* What it held was written: its ticket has been waited for. */
+/* The caller has waited for the lane's ticket, so its old record has been written. */
 static void read_into(struct swap_ring *ring, struct swap_lane *lane, int record)
 {
     lane->holds = record;

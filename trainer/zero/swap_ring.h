@@ -1,11 +1,11 @@
-/* swap_ring.h - records of a swap file, some of them in memory
+/* swap_ring.h - the records of a swap file, some of them in memory
  *
- * A lane is memory for one record. What comes next is read ahead into lanes that nobody uses, and
- * what has changed is written behind:
+ * A lane is memory for one record. The next records are read ahead into unused lanes, and
+ * changed records are written in the background:
  *
  *     swap_ring_ahead(next) -> swap_ring_take(this) -> use it -> swap_ring_give(this)
  *
- * A lane that nobody uses still holds its record until another one needs the lane.
+ * An unused lane still holds its record until another record needs the lane.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SWAP_RING_H
@@ -23,42 +23,44 @@ struct swap_lane {
     int      holds;  /* a record; -1: none */
     bool     is_used;
     uint64_t ticket; /* of its last read or write */
-    uint64_t used;   /* the larger, the later */
+    uint64_t used;   /* a larger number means a later use */
 };
 
 struct swap_ring {
     struct swap_file   *file;
-    struct zero_device *device; /* whose pinned memory lanes are */
+    struct zero_device *device; /* allocates the lanes' pinned memory */
     int                 records;
-    uint64_t           *at;     /* of each record, and of the file's end */
+    uint64_t           *at;     /* offset of each record, and of the file's end */
     struct swap_lane    lane[SWAP_LANES_MAX];
     int                 lanes;
     uint64_t            uses;
     size_t              bytes;  /* of all lanes */
 };
 
-/* Records of these sizes, in bytes, zeros; so many lanes, at least one and at most
- * SWAP_LANES_MAX, in memory that device->pinned gives. device is borrowed. -1 with err. Free with
- * swap_ring_clear, after a failure too. */
+/* Creates records of these sizes, in bytes, filled with zeros, and this number of lanes, 1 to
+ * SWAP_LANES_MAX, in memory from device->pinned. device is borrowed. -1 with err. Free with
+ * swap_ring_clear(), also after a failure. */
 int  swap_ring_init(struct swap_ring *ring, const struct swap_options *options,
                     const size_t *sizes, int records, int lanes, struct zero_device *device,
                     struct error *err);
 void swap_ring_clear(struct swap_ring *ring);
 
-/* What swap_ring_init would come to, and what the file would. */
+/* Return the bytes of memory and of the file that swap_ring_init() would use. */
 size_t   swap_ring_bytes(const size_t *sizes, int records, int lanes);
 uint64_t swap_ring_file_bytes(const size_t *sizes, int records);
 
-/* Begin to read this record, if it is not here, and one lane is free. */
+/* Begins to read this record, if it is not in a lane and a lane is free. */
 void swap_ring_ahead(struct swap_ring *ring, int record);
 
-/* The record, until given back. NULL with err; without text: all lanes are used. */
+/* Returns the record, for use until swap_ring_give(). NULL with err; NULL with an empty err:
+ * all lanes are in use. */
 void *swap_ring_take(struct swap_ring *ring, int record, struct error *err);
 
-/* The same for whoever will write all of it. */
+/* As swap_ring_take(), for a caller that overwrites the whole record: does not read it. */
 void *swap_ring_take_blank(struct swap_ring *ring, int record, struct error *err);
 
-/* is_changed: it is written. The memory may still be read, until the lane is another record's. */
+/* Gives the record back. is_changed: writes it to the file. The caller may still read the
+ * memory until another record takes the lane. */
 void swap_ring_give(struct swap_ring *ring, int record, bool is_changed);
 
 #endif

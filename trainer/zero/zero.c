@@ -1,4 +1,4 @@
-/* zero.c - see zero.h; here, what a rank holds, and the passes; zero_step.c has the step
+/* zero.c - see zero.h; a rank's pieces, and the passes; zero_step.c has the step
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -43,7 +43,7 @@ void zero_close(struct zero *zero)
     if (zero == NULL)
         return;
     comm = zero->comm;
-    (void)comm->ops->wait(comm, comm->ops->mark(comm), NULL); /* -1: it does no more */
+    (void)comm->ops->wait(comm, comm->ops->mark(comm), NULL); /* -1: no operation runs now */
     zero_release(zero);
     partition_clear(&zero->partition);
     free(zero->bucket);
@@ -52,7 +52,7 @@ void zero_close(struct zero *zero)
 
 /* ---- what a rank holds ---- */
 
-/* The place of this rank's piece, in elements. */
+/* Returns where this rank's piece starts in an array of whole buckets, in elements. */
 static size_t piece_in_whole(const struct zero *zero, int bucket)
 {
     const struct partition_bucket *b = &zero->partition.bucket[bucket];
@@ -130,7 +130,7 @@ struct zero_piece *zero_pieces(struct zero *zero, bool is_exclusive, int *count,
     return pieces;
 }
 
-/* As they are now. */
+/* Copies the current masters and averages from the GPU to the host. */
 static int make_mirror(struct zero *zero, struct error *err)
 {
     const size_t      share = zero->partition.share;
@@ -249,7 +249,8 @@ int zero_read(struct zero *zero, void *host, const void *memory, size_t bytes,
 
 /* ---- a pass: gradients ---- */
 
-/* From the first layer of the bucket that the backward pass enters until it is reduced. */
+/* Returns the bucket's whole gradient, from the time when the backward pass enters the bucket's
+ * first layer until the gradient is reduced. */
 static void *whole_grads(struct zero *zero, int bucket, struct error *err)
 {
     const struct partition_bucket *b = &zero->partition.bucket[bucket];
@@ -268,7 +269,7 @@ static void *whole_grads(struct zero *zero, int bucket, struct error *err)
     room = bucket_find(&zero->reduced, bucket);
     if (state->has_grads)
         return room->memory;
-    if (room != NULL && zero_collect(zero, room, err) < 0) /* it is of the pass before */
+    if (room != NULL && zero_collect(zero, room, err) < 0) /* it is from the previous pass */
         return NULL;
     room = empty_room(zero, bucket, err);
     if (room == NULL)
@@ -279,8 +280,8 @@ static void *whole_grads(struct zero *zero, int bucket, struct error *err)
     return room->memory;
 }
 
-/* One whose gradients have been reduced, else one more. Gradients under way are waited
- * for, so that there are no more rooms than it takes. */
+/* Returns an unused room, or else waits until the gradients of a room are reduced. Allocates
+ * another room only if neither exists, so that there are no more rooms than necessary. */
 static struct bucket_room *empty_room(struct zero *zero, int bucket, struct error *err)
 {
     struct bucket_room *room = bucket_take(&zero->reduced, bucket), *moving;
@@ -306,7 +307,7 @@ int zero_done(struct zero *zero, int layer, struct error *err)
     return zero->is_searching ? look(zero, bucket, err) : reduce(zero, bucket, err);
 }
 
-/* Then nobody needs it. */
+/* Afterwards the gradient is not needed, so its room becomes free. */
 static int look(struct zero *zero, int bucket, struct error *err)
 {
     const int           rc = zero_look(zero, bucket, whole_grads(zero, bucket, err), err);
@@ -319,7 +320,7 @@ static int look(struct zero *zero, int bucket, struct error *err)
     return rc;
 }
 
-/* Below stage 2, gradients of all passes are added up before they are reduced. */
+/* Below stage 2, gradients of all passes are summed before they are reduced. */
 static int reduce(struct zero *zero, int bucket, struct error *err)
 {
     const struct partition_bucket *b = &zero->partition.bucket[bucket];

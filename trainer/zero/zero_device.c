@@ -1,4 +1,4 @@
-/* zero_device.c - see zero_device.h; here, the host's memory
+/* zero_device.c - see zero_device.h; the host's memory
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"

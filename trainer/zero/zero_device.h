@@ -1,7 +1,7 @@
-/* zero_device.h - what zero's arrays are computed with, where they lie
+/* zero_device.h - the device that stores zero's arrays and computes with them
  *
- * On a GPU, all of it is done in the order of the calls, maybe later; what returns a number
- * waits. What fails is kept for check.
+ * A GPU carries out the calls in order, but maybe later; functions that return a number wait.
+ * check returns the first failure.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_ZERO_DEVICE_H
@@ -17,7 +17,7 @@
 struct zero_device {
     void (*zero)(struct zero_device *device, void *memory, size_t bytes);
     void (*copy)(struct zero_device *device, void *to, const void *from, size_t bytes);
-    /* From and to the host's memory; done on return. */
+    /* Copy to and from the host's memory; finished on return. */
     void (*read)(struct zero_device *device, void *host, const void *memory, size_t bytes);
     void (*write)(struct zero_device *device, void *memory, const void *host, size_t bytes);
 
@@ -26,7 +26,7 @@ struct zero_device {
     /* copy: half or bfloat16 */
     void (*narrow)(struct zero_device *device, enum dtype type, void *copy, const float *values,
                    size_t count);
-    /* As measure.h and adam.h have them. */
+    /* As in measure.h and adam.h. */
     double (*squares)(struct zero_device *device, enum dtype type, const void *grad,
                       size_t count);
     size_t (*last_bad)(struct zero_device *device, enum dtype type, const void *grad,
@@ -34,25 +34,25 @@ struct zero_device {
     void   (*adam)(struct zero_device *device, const struct adam *adam, int64_t step,
                    double factor, const struct adam_arrays *arrays);
 
-    /* The host's memory from where, and to where, the GPU copies by itself; it begins at a page if
-     * bytes are whole pages. NULL with err. */
+    /* Allocates host memory that the GPU can copy from and to asynchronously. It is
+     * page-aligned if bytes is a multiple of the page size. NULL with err. */
     void *(*pinned)(struct zero_device *device, size_t bytes, struct error *err);
     void  (*unpin)(struct zero_device *device, void *memory);
-    /* Copies to and from such memory, which go on while the CPU computes: one on each lane and
-     * each way, to be waited for by fetched or stored. What is fetched has been computed: someone
-     * has waited for it. What is issued after a store finds it done. */
+    /* Copy to and from pinned memory while the CPU computes: one copy per lane and direction;
+     * fetched and stored wait for it. The data to fetch must have been computed: the caller has
+     * waited for it. Calls after a store see the data that it stored. */
     void (*fetch)(struct zero_device *device, int lane, void *pinned, const void *memory,
                   size_t bytes);
     void (*fetched)(struct zero_device *device, int lane);
     void (*store)(struct zero_device *device, int lane, void *memory, const void *pinned,
                   size_t bytes);
     void (*stored)(struct zero_device *device, int lane);
-    /* As fetch, of what is computed up to now; or, if event (a cudaEvent_t) is not NULL, of what it
-     * stands for. Nobody has to have waited for it. */
+    /* As fetch, but the copy itself waits: for all earlier calls or, if event (a cudaEvent_t)
+     * is not NULL, for the event. */
     void (*fetch_behind)(struct zero_device *device, int lane, void *pinned, const void *memory,
                          size_t bytes, void *event);
-    /* As store, without making what is computed wait: only what waits for the event that it gives,
-     * a cudaEvent_t until the next call, finds it done. NULL: it is done. */
+    /* As store, but later calls do not wait for it. Returns a cudaEvent_t, valid until the next
+     * call; only work that waits for this event sees the data. NULL: the copy has finished. */
     void *(*store_ahead)(struct zero_device *device, void *memory, const void *pinned,
                          size_t bytes);
 
@@ -63,7 +63,7 @@ struct zero_device {
 #define ZERO_LANES       2
 #define ZERO_FETCH_LANES 8 /* to the host */
 
-/* Arrays in the host's memory; nothing to free, and nothing can fail. */
+/* For arrays in the host's memory. It needs no free, and its calls cannot fail. */
 extern struct zero_device zero_device_cpu;
 
 #endif

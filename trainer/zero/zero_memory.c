@@ -1,4 +1,4 @@
-/* zero_memory.c - see zero.h; here, what a rank holds, and where
+/* zero_memory.c - see zero.h; the memory of a rank
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -124,7 +124,7 @@ static float *take_state(struct zero *zero, struct error *err)
     return take_host(zero, states_device(zero), count * sizeof(float), &zero->memory.states, err);
 }
 
-/* Zeroed. Only the first failure is told. */
+/* Allocates zeroed memory. err keeps only the first failure. */
 static void *take_memory(struct zero *zero, size_t count, size_t element, size_t *account,
                          struct error *err)
 {
@@ -155,7 +155,7 @@ static void *take_host(struct zero *zero, struct zero_device *device, size_t byt
     return memory;
 }
 
-/* Room for the largest piece in each. */
+/* Allocates the rings; each holds the largest piece. */
 static void take_ways(struct zero *zero, struct error *err)
 {
     const size_t bytes = largest_piece(&zero->partition) * zero->element;
@@ -245,8 +245,8 @@ static size_t largest_piece(const struct partition *p)
     return largest;
 }
 
-/* Gradients come to the host, or what is added to them; parameters come from there, unless they
- * stay. */
+/* Returns the number of rings: ZERO_LANES for gradients to the host, and as many for parameters
+ * from the host unless the parameters are offloaded, too. */
 static size_t ways_of(const struct zero_plan *plan)
 {
     return plan->options.params.place == ZERO_THERE ? 2 * ZERO_LANES : ZERO_LANES;
@@ -274,8 +274,8 @@ struct zero_memory zero_memory(const struct zero *zero)
     return memory;
 }
 
-/* With P parameters of E bytes, R ranks: parameters take P E or P E / R, gradients the
- * same, masters and averages 12 P / R, or 8 P / R where a parameter is its own master. */
+/* With P parameters of E bytes and R ranks, parameters take P E or P E / R bytes, gradients
+ * the same, masters and averages 12 P / R, or 8 P / R if the parameters are the masters. */
 struct zero_memory zero_memory_needed(const struct zero_options *options,
                                       const size_t *layer_counts, int layers, int ranks)
 {
@@ -324,7 +324,7 @@ static void print_part(FILE *out, const char *name, size_t bytes, double formula
     fputs(", ", out);
 }
 
-/* The formula knows neither rooms nor what makes pieces and records whole. */
+/* The formula includes neither rooms nor the padding of pieces and records. */
 void zero_memory_print(const struct zero *zero, FILE *out)
 {
     const struct zero_plan    *plan = &zero->plan;

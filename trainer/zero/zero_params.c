@@ -1,8 +1,8 @@
-/* zero_params.c - see zero.h; here, parameters on their way to whoever computes with them
+/* zero_params.c - see zero.h; gathers parameters for the layers that compute with them
  *
- * Those that are elsewhere come in two steps: this rank's piece to its place in the room, then all
- * other pieces. For the layer that is entered next both go on while this one is computed. Files are
- * read further ahead:
+ * Offloaded parameters are gathered in two steps: first this rank's piece is copied into the
+ * room, then the other ranks' pieces are gathered. Both steps for the next layer overlap with
+ * the computation of this layer. Files are read further ahead:
  *
  *     file         read 3       read 4 ...
  *     to the GPU   piece of 2
@@ -84,7 +84,8 @@ static int gather(struct zero *zero, int bucket, struct bucket_room *room, struc
     return 0;
 }
 
-/* Nobody else writes to the room: what came to it before has arrived. */
+/* Copies this rank's piece into the room. No other copy writes to the room: the earlier ones
+ * have finished. */
 static int bring(struct zero *zero, int bucket, char *own, struct error *err)
 {
     const size_t bytes = zero->partition.bucket[bucket].piece * zero->element;
@@ -111,8 +112,9 @@ static const void *source_of(struct zero *zero, int bucket, struct error *err)
     return swap_ring_take(&zero->params_ring, bucket, err);
 }
 
-/* A layer that another one is tied to is entered out of turn: what follows it does not follow now,
- * and would only take the room of what does. */
+/* Is the bucket entered in order? A layer with tied parameters is entered out of order. The
+ * bucket after it is then not needed next, and would only take a room from the bucket that
+ * is. */
 static bool is_onward(struct zero *zero, int bucket, int step)
 {
     const bool is_next = zero->direction != step || zero->entered + step == bucket ||
@@ -124,7 +126,7 @@ static bool is_onward(struct zero *zero, int bucket, int step)
     return is_next;
 }
 
-/* What comes next is gathered while this is computed, if there is room for it. */
+/* Gathers the next bucket while this one is computed, if a room is free. */
 static int gather_ahead(struct zero *zero, int bucket, int step, struct error *err)
 {
     struct bucket_room *room;
@@ -142,7 +144,7 @@ static int gather_ahead(struct zero *zero, int bucket, int step, struct error *e
     return 0;
 }
 
-/* Its source may be read no longer. */
+/* Waits for the room's data, then gives back the lane that it was copied from. */
 static int arrive(struct zero *zero, struct bucket_room *room, struct error *err)
 {
     if (zero->comm->ops->wait(zero->comm, room->mark, err) < 0)
@@ -177,7 +179,7 @@ int zero_forget(struct zero *zero, struct error *err)
     return 0;
 }
 
-/* In stage 3 layers gather when they are entered. */
+/* In stage 3 the parameters are gathered when a layer is entered. */
 int zero_spread(struct zero *zero, int bucket, struct error *err)
 {
     const struct partition_bucket *b = &zero->partition.bucket[bucket];

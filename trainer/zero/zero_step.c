@@ -1,4 +1,4 @@
-/* zero_step.c - see zero.h; here, from reduced gradients to new parameters
+/* zero_step.c - see zero.h; computes new parameters from reduced gradients
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -81,8 +81,9 @@ static int over_ranks(struct zero *zero, double *value, enum redop op, struct er
     return comm->ops->wait(comm, comm->ops->mark(comm), err);
 }
 
-/* The last of all ranks, so that all name the same. The backward pass goes from the end of the
- * array to its beginning, and spreads what is not finite: so this is where it began. */
+/* Finds the last element of all ranks, so that all ranks report the same one. The backward pass
+ * runs from the end of the array to its beginning and spreads values that are not finite, so
+ * the last element is the first that was not finite. */
 static int find_bad(struct zero *zero, int64_t *bad, struct error *err)
 {
     struct zero_device *device = where_grads_are(zero);
@@ -110,7 +111,7 @@ void zero_search(struct zero *zero, int64_t element)
     zero->is_found = false;
 }
 
-/* squares: of one element, it tells whether that is finite, wherever it lies. */
+/* The sum of squares of one element shows whether it is finite, in any device's memory. */
 int zero_look(struct zero *zero, int bucket, const void *grads, struct error *err)
 {
     const struct partition_bucket *b = &zero->partition.bucket[bucket];
@@ -137,7 +138,7 @@ int zero_search_end(struct zero *zero, int *rank, struct error *err)
     return 0;
 }
 
-/* A bucket's parameters travel while the next bucket's are computed. */
+/* Sends a bucket's parameters while the next bucket's are computed. */
 static int update(struct zero *zero, const struct adam *adam, double factor, struct error *err)
 {
     struct adam_arrays arrays;
@@ -192,7 +193,7 @@ int zero_publish(struct zero *zero, struct error *err)
     return zero->device->check(zero->device, err);
 }
 
-/* To where they belong on a GPU, and to the parameters. */
+/* Copies the masters and averages to the GPU, if they belong there, and to the parameters. */
 static int copy_masters(struct zero *zero, int bucket, struct error *err)
 {
     struct zero_device        *device = zero->device;

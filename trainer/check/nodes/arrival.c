@@ -11,7 +11,7 @@
 #include "clock.h"
 #include "xalloc.h"
 
-#define WORK (1 << 20) /* multiplications, each waiting for the one before: some ms */
+#define WORK (1 << 20) /* multiplications, each depending on the previous one: some ms */
 
 static void   do_work(void);
 static int    share(double *work_s, struct comm *comm, double own, struct error *err);

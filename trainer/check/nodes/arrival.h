@@ -1,8 +1,8 @@
-/* arrival.h - a slow host, told from a slow network
+/* arrival.h - distinguishes a slow host from a slow network
  *
- * Between two barriers, which all ranks leave at the same time, each does the same small
- * work. Who needs longer for it comes late to the next, whatever the network is like. No
- * clocks of different machines are compared.
+ * All ranks leave a barrier at the same time and do the same small work before the next one. A
+ * rank that needs longer for the work is late at the next barrier, whatever the speed of the
+ * network. Clocks of different machines are not compared.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_ARRIVAL_H
@@ -10,11 +10,11 @@
 
 #include "comm/comm.h"
 
-/* work_s of each rank: the least of several times, so that a moment's noise does not count.
- * -1 when the communicator failed. */
+/* Sets work_s for each rank: the shortest of several times, so that short disturbances do not
+ * count. -1 if the communicator fails. */
 int arrival_measure(double *work_s, struct comm *comm, int rounds, struct error *err);
 
-/* The median of work_s, and by how much it is passed when that is slow. */
+/* Returns the median of work_s. A rank that needs more than ARRIVAL_SLOW times this is slow. */
 double arrival_median(const double *work_s, int ranks);
 #define ARRIVAL_SLOW 1.5
 

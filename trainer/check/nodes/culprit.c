@@ -11,8 +11,8 @@
 
 static int bad_peers(const struct culprits *culprits, const bool *bad, int nodes, int node);
 
-/* The worst node first: its pairs then no longer count against the others, of which half
- * may be its victims. */
+/* Takes the worst node first, and then ignores its pairs. Otherwise they would count against
+ * the other nodes, half of which may be bad only with this one. */
 void culprits_find(struct culprits *culprits, const bool *bad, int nodes)
 {
     int left = nodes, node, worst, peers, most, from, to;

@@ -1,4 +1,4 @@
-/* culprit.h - some pairs of nodes are bad: is it a node, or the link between two?
+/* culprit.h - finds the bad nodes, or bad links, behind bad pairs of nodes
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_CULPRIT_H
@@ -6,14 +6,14 @@
 
 #include <stdbool.h>
 
-/* Tables of pairs are nodes * nodes long; [from * nodes + to] is that direction. */
+/* Tables of pairs have nodes * nodes elements; [from * nodes + to] is that direction. */
 struct culprits {
-    bool *node; /* bad with more than half of the nodes that are not culprits already */
-    bool *link; /* of the pairs: bad, and neither end is such a node */
+    bool *node; /* per node: bad with more than half of the nodes that are not culprits */
+    bool *link; /* per pair: bad, and neither node is a culprit */
 };
 
-/* Of two nodes neither can be told from the link: then there is only a link. Free with
- * culprits_clear. */
+/* With only two nodes, a bad node looks the same as a bad link; then blames the link. Free with
+ * culprits_clear(). */
 void culprits_find(struct culprits *culprits, const bool *bad, int nodes);
 void culprits_clear(struct culprits *culprits);
 

@@ -23,7 +23,7 @@
 
 #define FILE_TEXT_MAX 1000
 #define SHM_NEEDED    ((size_t)64 << 20)   /* NCCL's buffers between ranks of a node */
-#define MEMLOCK_NEEDED ((rlim_t)1 << 30)   /* what InfiniBand registers */
+#define MEMLOCK_NEEDED ((rlim_t)1 << 30)   /* memory that InfiniBand registers */
 
 extern char **environ;
 
@@ -64,7 +64,7 @@ void facts_gather(struct strlist *facts, const struct comm_device *device,
                            "without it");
 }
 
-/* Versions, then what may run at once and how much memory there is. */
+/* Adds the kernel, the number of usable CPUs, and the size of the memory. */
 static void add_system(struct strlist *facts)
 {
     struct utsname name;
@@ -94,7 +94,7 @@ static void add_libraries(struct strlist *facts, const struct comm_device *devic
     strlist_addf(facts, "GPU\t%s", device->usable ? device->name : "none");
 }
 
-/* The file's name has the version, where links lead to it. */
+/* Resolves links, because only the real file's name has the version. */
 static int add_library(struct dl_phdr_info *info, size_t size, void *arg)
 {
     static const char *const names[] = { "libgloo", "libnccl", "libcudart", "libdnnl",
@@ -188,7 +188,7 @@ static void add_iface(struct strlist *facts, const struct iface *iface)
     }
 }
 
-/* Up to size - 1 bytes of a file; false when there is none. */
+/* Reads up to size - 1 bytes of a file; returns false if it cannot be read. */
 static bool read_text(const char *path, char *text, size_t size)
 {
     int     fd = open(path, O_RDONLY | O_CLOEXEC);

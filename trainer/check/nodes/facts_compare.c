@@ -1,4 +1,4 @@
-/* facts_compare.c - what differs between nodes; see facts.h
+/* facts_compare.c - compares the nodes; see facts.h
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -10,8 +10,8 @@
 
 #include "check/nodes/facts.h"
 
-#define VALUES_MAX 4 /* of one name that are printed */
-#define HOSTS_MAX  3 /* of one value that are named; more are counted */
+#define VALUES_MAX 4 /* printed per name */
+#define HOSTS_MAX  3 /* printed per value; if there are more, only their number is printed */
 
 struct view {
     const struct strlist *facts;
@@ -92,7 +92,8 @@ static void add_wrong(struct strlist *lines, const struct view *view, const char
     strlist_addf(lines, "%s: %s", line, strchr(text, '\t') + 1);
 }
 
-/* "te1, te4" or "6 nodes": those of a value. A node counts with its first rank that has it. */
+/* Appends the nodes with a value: "te1, te4" or "6 nodes". Counts a node once, by the first of
+ * its ranks that has the value. */
 static size_t add_hosts(char *line, size_t size, const struct view *view, const char *name,
                         const char *value, bool is_fact)
 {

@@ -44,8 +44,9 @@ int matrix_rounds(int nodes)
     return nodes < 2 ? 0 : nodes + nodes % 2 - 1;
 }
 
-/* With an odd number one more takes part who does not exist. The last one stays, the others
- * go round: those whose numbers add up to the round meet. */
+/* An odd number of nodes is completed by one that does not exist. The last node stays in its
+ * place, and the others rotate: in a round, those nodes meet whose numbers add up to the
+ * round. */
 int matrix_peer(int nodes, int round, int node)
 {
     const int circle = nodes + nodes % 2 - 1, last = circle;
@@ -99,7 +100,8 @@ static double best_of(const struct matrix *matrix, int node)
     return best;
 }
 
-/* The upper one of two middle values: with four nodes a slow one has half of the pairs. */
+/* Of two middle values, takes the upper: with four nodes, a slow one is in half of the
+ * pairs. */
 static double median_of(double *values, int count)
 {
     if (count == 0)

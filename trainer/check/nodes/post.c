@@ -1,7 +1,7 @@
 /* post.c - see post.h
  *
- * PMI carries words without blanks, of some 1000 characters. So blanks are written as in a
- * URL, and a text is cut into pieces; the first one begins with their number.
+ * PMI stores words without blanks, of about 1000 characters. So blanks are encoded as in a URL,
+ * and a text is split into pieces; the first piece begins with the number of pieces.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -60,7 +60,7 @@ char *post_get(struct pmi *pmi, const char *name, int rank, struct error *err)
             *colon = '\0';
             piece = colon + 1;
             if (parse_number(value, 1, PIECES_MAX, &pieces, &why) < 0) {
-                pieces = i; /* there are none */
+                pieces = i; /* no valid number of pieces */
                 break;
             }
         }

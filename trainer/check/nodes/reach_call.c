@@ -13,7 +13,7 @@
 
 #include "clock.h"
 
-#define AT_ONCE 200 /* connections, of the descriptors that a process may have */
+#define AT_ONCE 200 /* connections at the same time, as descriptors are limited */
 
 static void call_some(struct reach_call *calls, int count, double timeout_s);
 static void begin(struct reach_call *call);
@@ -48,7 +48,7 @@ static void call_some(struct reach_call *calls, int count, double timeout_s)
         if (waiting == 0 || left_ms <= 0)
             break;
         if (poll(ready, (nfds_t)count, (int)left_ms) < 0)
-            continue; /* a signal; revents are those of before: none */
+            continue; /* a signal */
         for (i = 0; i < count; i++)
             if (ready[i].revents != 0)
                 take_event(&calls[i]);
@@ -70,7 +70,7 @@ static void begin(struct reach_call *call)
         end(call, errno);
 }
 
-/* why is EINPROGRESS until it is connected, then EAGAIN. */
+/* why is EINPROGRESS until the call is connected, then EAGAIN. */
 static void take_event(struct reach_call *call)
 {
     int       why = 0;

@@ -1,4 +1,4 @@
-/* reach_call.h - connect to many at once, with one deadline
+/* reach_call.h - connects to many ranks at the same time, with one deadline
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_REACH_CALL_H
@@ -7,28 +7,28 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-/* What a rank answers: its token, and so many bytes in all that they take several packets of
- * any size that there is. */
+/* A rank answers with its token, and enough other bytes to need several packets of any possible
+ * size. REACH_BYTES includes the token. */
 #define REACH_TOKEN 32
 #define REACH_BYTES ((size_t)24 << 10)
 
-/* why, besides errno */
-#define REACH_SOMEBODY_ELSE (-1) /* what answers there is not that rank */
-#define REACH_NO_DATA       (-2) /* it connects, but what it sends does not come */
+/* values of why, besides errno */
+#define REACH_SOMEBODY_ELSE (-1) /* something else answers, not that rank */
+#define REACH_NO_DATA       (-2) /* it connects, but its data does not arrive */
 
 struct reach_call {
     int                     rank;
     struct sockaddr_storage to;
     socklen_t               to_size;
-    char                    token[REACH_TOKEN + 1]; /* what that rank must answer */
-    int                     why;       /* out: 0 it answered, else errno, or the above */
+    char                    token[REACH_TOKEN + 1]; /* the token that the rank must send */
+    int                     why;       /* out: 0: it answered, else errno or one of the above */
 
-    int    fd; /* while it is under way */
+    int    fd; /* -1: finished */
     char   got[REACH_TOKEN];
-    size_t got_size; /* of all bytes */
+    size_t got_size; /* all bytes received */
 };
 
-/* Fill why of all. */
+/* Makes all calls, and sets why in each. */
 void reach_call_all(struct reach_call *calls, int count, double timeout_s);
 
 #endif

@@ -1,6 +1,6 @@
-/* version.h - which muster-train this is
+/* version.h - the version of muster-train
  *
- * An object of its own, so that a test can change it in a copy of the program.
+ * It is a separate object, so that a test can change it in a copy of the program.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_TRAIN_VERSION_H

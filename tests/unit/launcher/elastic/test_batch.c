@@ -23,7 +23,7 @@ static void parse(struct batch_rules *rules, const char *text)
         fail_msg("%s: %s", text, err.text);
 }
 
-/* "total micro steps", or "no". */
+/* Writes "total micro steps", or "no". */
 static void words(const struct batch_rules *rules, int64_t ranks, char *text)
 {
     struct batch batch;
@@ -86,7 +86,7 @@ static void test_worlds(void **state)
     }
 }
 
-/* Version 0.2 falls back to a batch for the ranks of now: another one. */
+/* Version 0.2 falls back to a batch for the current number of ranks, which is another batch. */
 static void test_another_batch(void **state)
 {
     struct batch_rules rules;
@@ -157,7 +157,7 @@ static void test_names(void **state)
     }
 }
 
-/* The policy takes the largest world that keeps it. */
+/* The policy chooses the largest world that keeps the batch. */
 static void test_policy(void **state)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* test_cost.c - what became of each second of each node, as a table of what happens
+/* test_cost.c - how each second of each node is counted, as a table of events
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -15,8 +15,8 @@
 
 #include "elastic/cost.h"
 
-/* "0 +a 5 begin 15 good": seconds and what happens then. +a: a comes as a member, *a: as a spare,
- * -a: it goes. */
+/* Plays "0 +a 5 begin 15 good": a time in seconds, and the event then. +a: node a comes as a
+ * member; *a: it comes as a spare; -a: it leaves. */
 static void play(struct cost *cost, const char *text)
 {
     char  *copy = strdup(text), *rest = NULL, *word;

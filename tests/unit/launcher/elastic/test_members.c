@@ -1,4 +1,4 @@
-/* test_members.c - who has a place in the next world: a table, and random lives
+/* test_members.c - which nodes have a place in the next world: a table, and random runs
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -18,9 +18,9 @@
 
 #define HOSTS_MAX 12
 
-/* "iiiss": who has a place, in order, and who waits; '-': away, 'j': joining, 'l': has a place and
- * is to leave, 'x': lost its place just now, 'r': lost it and is back, 'g': a spare that is no
- * longer offered, 'q': one that is silent. */
+/* Sets up members from letters such as "iiiss". 'i': has a place; 's': spare; '-': away; 'j':
+ * joining; 'l': has a place and will leave; 'x': has just lost its place; 'r': lost it and is
+ * back; 'g': a spare that is no longer offered; 'q': a silent spare. */
 static void set_up(struct members *members, const char *states, const int *slots,
                    const struct member_rules *rules)
 {
@@ -47,7 +47,7 @@ static void set_up(struct members *members, const char *states, const int *slots
     }
 }
 
-/* "0,3,2", or "" if there is no world. */
+/* Writes the chosen world, "0,3,2", or "" if there is none. */
 static void choose(const struct members *members, const struct member_rules *rules, char *text)
 {
     size_t world[2 * HOSTS_MAX], places = members_choose(members, rules, world), i;
@@ -145,7 +145,7 @@ static void test_cool_down(void **state)
     members_clear(&members);
 }
 
-/* Ranks are counted over the places, whoever has them. */
+/* Ranks are counted over the places, whichever members have them. */
 static void test_blame(void **state)
 {
     struct member_rules rules = { .goes_on = true };
@@ -164,7 +164,7 @@ static void test_blame(void **state)
     members_clear(&members);
 }
 
-/* Of a cloud's notice there is an end. */
+/* A cloud's notice expires. */
 static void test_one_that_leaves_may_be_back(void **state)
 {
     struct member_rules rules = { .goes_on = true };
@@ -173,7 +173,7 @@ static void test_one_that_leaves_may_be_back(void **state)
     (void)state;
     set_up(&members, "il", NULL, &rules);
     members.item[1].back_s = 500;
-    assert_int_equal(members_dial(&members, &rules, 1000), MEMBERS_NONE); /* it is still there */
+    assert_int_equal(members_dial(&members, &rules, 1000), MEMBERS_NONE); /* it is still here */
     members_failed(&members, 1, 100, false);
     assert_true(members_due_s(&members, &rules, 100) == 400);
     assert_int_equal(members_dial(&members, &rules, 499), MEMBERS_NONE);
@@ -237,7 +237,7 @@ static void test_other_sizes(void **state)
         const int  *slots;
         const char *rules; /* as above */
         size_t      nodes;
-        const char *said; /* NULL: it may be; else what the text has */
+        const char *said; /* NULL: allowed; else the error contains this */
     } cases[] = {
         { "ii--", NULL, "e 1 0", 4, NULL },
         { "ii--", NULL, "e 1 0", 1, NULL },
@@ -278,7 +278,7 @@ static void test_other_sizes(void **state)
     }
 }
 
-/* The world shrinks at once, the last places go, and nobody is connected whom nobody needs. */
+/* The world shrinks at once, the last places leave, and muster connects only hosts it needs. */
 static void test_target(void **state)
 {
     static const struct {
@@ -318,7 +318,7 @@ static void test_target(void **state)
     }
 }
 
-/* --- random lives ----------------------------------------------------------- */
+/* --- random runs ------------------------------------------------------------ */
 
 static uint32_t seed;
 
@@ -328,7 +328,7 @@ static uint32_t draw(uint32_t below)
     return (seed >> 8) % below;
 }
 
-/* What must hold whenever a generation begins. */
+/* Checks what must hold whenever a generation begins. */
 static void begin(struct members *members, const struct member_rules *rules)
 {
     size_t world[2 * HOSTS_MAX], old[HOSTS_MAX], olds = members->places, i, j;
@@ -344,14 +344,14 @@ static void begin(struct members *members, const struct member_rules *rules)
             assert_int_not_equal(world[i], world[j]);
         for (j = 0; !rules->is_elastic && j < olds; j++)
             if (old[j] == world[i])
-                assert_int_equal(i, j); /* whoever stays keeps its rank */
+                assert_int_equal(i, j); /* a node that stays keeps its rank */
     }
     assert_true(rules->is_elastic ? places >= rules->min_nodes : places == olds);
     members_take(members, rules, world, places);
     assert_true(members_next_is_same(members, rules));
 }
 
-/* One thing happens to some member. */
+/* Lets one event happen to a random member. */
 static void happen(struct members *members, double now_s)
 {
     size_t         which = draw((uint32_t)members->count);
@@ -412,7 +412,7 @@ static void live(bool is_elastic)
             over.now_s = ended_s = now_s;
             policy_next(&policy, &rules, &members, &over);
         }
-        assert_int_equal(policy.restarts, 0); /* no loss of a node counts */
+        assert_int_equal(policy.restarts, 0); /* losses of nodes do not count */
         if (action.what == POLICY_DO_END) {
             assert_int_equal(action.why, POLICY_WHY_MAX_WAIT);
             assert_true(now_s >= ended_s + rules.max_wait_s);
@@ -485,7 +485,7 @@ static void test_ends(void **state)
     }
 }
 
-/* Nobody could look at the lost node: its lease must be over first. */
+/* muster could not reach the lost node, so its lease must expire first. */
 static void test_lost_means_dead(void **state)
 {
     struct policy_rules rules = { .members = { .goes_on = true } };
@@ -521,7 +521,7 @@ static void test_growth_waits(void **state)
     members_clear(&members);
 }
 
-/* A wanted size need not wait for --grow-interval, but for all of its nodes. */
+/* muster scale need not wait for --grow-interval, but for all nodes of the new size. */
 static void test_scaling(void **state)
 {
     static const struct {
@@ -556,7 +556,7 @@ static void test_scaling(void **state)
             fail_msg("case %zu", i);
         time.now_s = 600;
         if (policy_next(&policy, &rules, &members, &time).what != cases[i].at_600)
-            fail_msg("case %zu, later", i); /* asked once only */
+            fail_msg("case %zu, later", i); /* only once */
         members_clear(&members);
     }
 }

@@ -22,7 +22,7 @@ static struct policy_rules rules_of(int max_restarts, const char *on)
     return rules;
 }
 
-/* A rank that failed with that code after 60 s, on a whole world. */
+/* A rank of a whole world has failed with that code after 100 s. */
 static struct policy_event failed(int code)
 {
     return (struct policy_event){ .kind = POLICY_EVENT_OVER, .end = POLICY_END_RANK,
@@ -37,7 +37,7 @@ static void test_one_end(void **state)
         int                 max_restarts;
         enum policy_end     end;
         int                 code;
-        const char         *what; /* that is different */
+        const char         *what; /* differences from failed() */
         enum policy_do      wanted;
         enum policy_why     why;
     } cases[] = {
@@ -163,8 +163,8 @@ static void test_twice_the_same_when_young(void **state)
     }
 }
 
-/* One rank fails again, the others do not: that may be chance. For their ends it is waited only
- * where they decide. */
+/* If one rank fails again and the others do not, that may be chance. muster waits for the
+ * others only if their ends decide. */
 static void test_others_may_be_well(void **state)
 {
     struct policy       policy = { 0 };
@@ -174,7 +174,7 @@ static void test_others_may_be_well(void **state)
     (void)state;
     event.rank_lived_s = 1;
     event.are_alike = false;
-    assert_true(policy_others_s(&policy, &rules, &event) == 0); /* it is the first time */
+    assert_true(policy_others_s(&policy, &rules, &event) == 0); /* the first failure */
     assert_int_equal(next(&policy, &rules, event).why, POLICY_WHY_RESTART);
     assert_true(policy_others_s(&policy, &rules, &event) == 0.5);
     assert_true(policy_others_s(&policy, &off, &event) == 0);
@@ -187,11 +187,11 @@ static void test_others_may_be_well(void **state)
     assert_true(policy_others_s(&policy, &rules, &event) == 0);
     event.code = 1;
     assert_int_equal(next(&policy, &rules, event).why, POLICY_WHY_RESTART);
-    event.are_alike = true; /* of the generation before nobody knows */
+    event.are_alike = true; /* unknown for the generation before */
     assert_int_equal(next(&policy, &rules, event).why, POLICY_WHY_YOUNG);
 }
 
-/* What ended between them says nothing of the program. */
+/* A generation that ended for another reason in between says nothing about the program. */
 static void test_not_in_two_generations_running(void **state)
 {
     struct policy       policy = { 0 };

@@ -1,6 +1,6 @@
-/* frames_fixture.h - a run, of which all but agent_frames.c is the test
+/* frames_fixture.h - a run in which the test plays all parts but agent_frames.c
  *
- * The test notes what the other parts are told. te1 and te2 run a rank each.
+ * The test notes the calls to the other parts. te1 and te2 run one rank each.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_FRAMES_FIXTURE_H
@@ -8,8 +8,8 @@
 
 #include "run_fixture.h"
 
-/* What the other parts say. */
-extern double others_s; /* how long others are waited for */
+/* What the other parts return. */
+extern double others_s; /* how long to wait for other ranks */
 extern bool   awaits_others, is_checked, owes_answer;
 extern bool   stayed[NODES]; /* phase.stayed */
 
@@ -17,10 +17,10 @@ extern bool   stayed[NODES]; /* phase.stayed */
 int frames_fixture_begin(void **state);
 int frames_fixture_end(void **state);
 
-/* Of a watcher: how often it was told. */
+/* A watcher, and how often it was called. */
 extern int starts_told;
 void       note_start(void *arg);
-/* Of a job that awaits CLEANED only. */
+/* The frame callback of a job that accepts only CLEANED. */
 bool job_frame(struct run *of, struct node *which, const struct frame *frame, const json_t *body);
 
 #endif

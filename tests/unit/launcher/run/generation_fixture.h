@@ -1,6 +1,6 @@
-/* generation_fixture.h - a run, of which all but generation.c is the test
+/* generation_fixture.h - a run in which the test plays all parts but generation.c
  *
- * The test notes what the other parts are told. te1 and te2 have places, te3 is a spare.
+ * The test notes the calls to the other parts. te1 and te2 have places, te3 is a spare.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_GENERATION_FIXTURE_H
@@ -8,27 +8,27 @@
 
 #include "run_fixture.h"
 
-extern struct member_rules rules; /* what the options say of members */
-/* What the other parts say. */
+extern struct member_rules rules; /* the options' rules for members */
+/* What the other parts return. */
 extern bool is_interrupted, is_late, has_hung, was_noticed;
-extern bool is_refused; /* there can be no such world */
-extern int  forgotten;  /* how many have forgotten the last generation */
-#define FORGETTING 7    /* so many keep something of it */
+extern bool is_refused; /* world_change() fails */
+extern int  forgotten;  /* how many parts have forgotten the last generation */
+#define FORGETTING 7    /* how many keep state of it */
 
-/* For cmocka. After it, the options may be changed; then begin(). */
+/* For cmocka. The test may change the options, then calls begin(). */
 int generation_fixture_begin(void **state);
 int generation_fixture_end(void **state);
 
-/* The world may have another size. */
+/* Allows the world to change its size. */
 void elastic(void);
-/* The first generation runs. */
+/* Starts the first generation. */
 void begin(void);
 
 void rank_ends(int rank, int code);
 void node_is_lost(size_t which);
-/* The other nodes stay, and this generation is over: that is what is done then, and before. */
+/* Lets the other nodes stay, which ends this generation. Expects the calls up to then. */
 void over_then(const char *what);
-/* What follows runs. */
+/* Lets the next generation run. */
 void runs(void);
 
 #endif

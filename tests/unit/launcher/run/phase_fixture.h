@@ -1,7 +1,7 @@
-/* phase_fixture.h - a run, of which all but phase.c and its nodes is the test
+/* phase_fixture.h - a run in which the test plays all parts but phase.c and the nodes
  *
- * The test notes what the other parts are told. te1 and te2 have places and wait to be connected;
- * te3 is a spare.
+ * The test notes the calls to the other parts. te1 and te2 have places and are not connected
+ * yet; te3 is a spare.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_PHASE_FIXTURE_H
@@ -10,19 +10,19 @@
 #include "node/node_job.h"
 #include "run_fixture.h"
 
-/* What the other parts say. */
+/* What the other parts return. */
 extern bool goes_on, asks_again, is_one_machine, pool_is_gone;
-extern int  refused; /* the HELLO of that node; NOTHING, or one of the others */
-extern int  looks;   /* how often it was asked whether this generation is over */
+extern int  refused; /* the node whose HELLO is refused, or one of the constants below */
+extern int  looks;   /* how often generation_look() was called */
 #define NOTHING        (-1)
 #define PLAN_TOO_LARGE (-2)
 #define NO_PLACE       (-3)
 
-/* What is told when all of them are planned, and when their ranks start. */
+/* The calls when all nodes get their plans, and when their ranks start. */
 #define PLANNED "plan te1 of 2: credit 100;plan te2 of 2: credit 101;"
 #define GOING   "clocks;deadline;costs;status;notice;changed;"
 
-/* With what each was last planned. */
+/* The terms of each node's last plan. */
 extern struct terms {
     uint32_t generation;
     double   window_s, replace_s;
@@ -33,23 +33,23 @@ extern struct terms {
 int phase_fixture_begin(void **state);
 int phase_fixture_end(void **state);
 
-/* te3 has one, too. */
+/* Gives te3 a place, too. */
 void three_places(void);
 
 struct fake_conn *agent(size_t which);
-/* Its HELLO comes. */
+/* Delivers the node's HELLO. */
 void answers(size_t which);
-/* Every node has a plan, or GO; what was told and sent until then is forgotten. */
+/* Every node has a plan, or GO; forgets all calls and frames until then. */
 void prepared(void);
 void running(void);
-/* Its part of this generation is over. */
+/* The node's part of this generation is over. */
 void stays(size_t which);
-/* A generation has run and is over, and another one may follow. */
+/* A generation has run and is over; another one may follow. */
 void all_stay(void);
-/* The cleanup that was begun last is over. */
+/* Ends the cleanup that was begun last. */
 void cleaned(const char *text);
 
-/* The name of the next frame to that node but PING; NULL: there is none. */
+/* Returns the name of the next frame to that node other than PING; NULL: none. */
 const char *sent(size_t which);
 void        expect_sent(size_t which, enum frame_type type);
 

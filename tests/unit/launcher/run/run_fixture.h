@@ -1,7 +1,7 @@
 /* run_fixture.h - a run of two nodes and a spare, whose agents are fakes
  *
- * A test of one part of the run plays the other parts: it defines their functions, and notes what
- * they are told.
+ * A test of one part of the run plays the other parts: it defines their functions, and notes
+ * the calls.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_RUN_FIXTURE_H
@@ -27,12 +27,12 @@ extern struct run       run;     /* the same two; its parts are NULL */
 void run_fixture_begin(void);
 void run_fixture_end(void);
 
-/* Let events happen for that long. */
+/* Runs the event loop for that long. */
 void run_fixture_turn(double seconds);
 
-/* A part of the run is told that. */
+/* Notes a call to a part of the run. */
 void told(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* What they were told since the last time, in order. */
+/* Expects these calls since the last expect_told(), in order. */
 void expect_told(const char *text);
 void forget_told(void);
 

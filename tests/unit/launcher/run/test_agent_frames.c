@@ -1,4 +1,4 @@
-/* test_agent_frames.c - what agents say, when they may say it, and who is told
+/* test_agent_frames.c - frames from agents: when they are allowed, and which part gets them
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -17,7 +17,7 @@
 #include "node/node_job.h"
 #include "run/agent_frames.h"
 
-/* te1 or te2 sends a frame about that rank; body is released. */
+/* te1 or te2 sends a frame about that rank. Takes body. */
 static void says_of(size_t which, enum frame_type type, uint32_t rank, json_t *body)
 {
     const struct frame frame = { .type = type, .generation = 1, .rank = rank };
@@ -126,7 +126,7 @@ static void test_exit_failed(void **state)
     assert_int_equal(run.outcome.rank[0].code, 3);
 }
 
-/* What a rank read is not to blame for who killed it. */
+/* The data that a rank read is not to blame if another process killed the rank. */
 static void test_exit_killed(void **state)
 {
     (void)state;
@@ -155,7 +155,7 @@ static void test_exit_is_none(void **state)
     assert_false(run.outcome.rank[0].ended);
 }
 
-/* The last generation has ended alike: perhaps all ranks fail of themselves. */
+/* The last generation ended in the same way: perhaps the program itself fails on all ranks. */
 static void test_exit_alike(void **state)
 {
     (void)state;
@@ -170,7 +170,7 @@ static void test_exit_alike(void **state)
     expect_told("1 is gone, by itself;stop;"); /* those were all */
 }
 
-/* Another end than theirs decides it. */
+/* A rank that ends in another way decides it. */
 static void test_exit_not_alike(void **state)
 {
     (void)state;
@@ -182,7 +182,7 @@ static void test_exit_not_alike(void **state)
     expect_told("1 is gone;stop;");
 }
 
-/* Of nodes that each work for themselves, none ends the others. */
+/* Nodes that each work on their own do not end each other. */
 static void test_exit_of_exec(void **state)
 {
     (void)state;
@@ -261,7 +261,7 @@ static void test_ready(void **state)
     assert_int_equal(node[1].state, NODE_PREPARING);
 }
 
-/* It crossed with STOP, or comes again. */
+/* READY crossed with STOP, or is a second one. */
 static void test_ready_not_now(void **state)
 {
     (void)state;
@@ -333,8 +333,8 @@ static void test_error_ends_run(void **state)
     says(1, FRAME_ERROR, json_pack("{s:s, s:i, s:s, s:s}", "stage", "plan", "code", EXIT_CREATE,
                                    "text", "no space", "hint", "make some"));
     expect_told("stop;");
-    assert_int_equal(node[1].state, NODE_RUNNING); /* until its agent is gone */
-    assert_false(evtimer_pending(node[1].late, NULL)); /* the limit is that of all nodes */
+    assert_int_equal(node[1].state, NODE_RUNNING); /* until its agent exits */
+    assert_false(evtimer_pending(node[1].late, NULL)); /* the limit for all nodes applies */
     assert_string_equal(node[1].failure->stage, "prepare");
     assert_string_equal(node[1].failure->hint, "make some");
     assert_string_equal(run.outcome.node[1]->text, "no space");
@@ -343,7 +343,7 @@ static void test_error_ends_run(void **state)
     assert_string_equal(node[1].failure->text, "no space"); /* the first one counts */
 }
 
-/* Nothing that an agent says of itself looks like success. */
+/* No ERROR frame looks like success. */
 static void test_error_with_0(void **state)
 {
     (void)state;
@@ -359,11 +359,11 @@ static void test_error_while_preparing(void **state)
     run.phase.now = PHASE_PREPARING;
     node[0].state = NODE_PREPARING;
     says(0, FRAME_ERROR, code(EXIT_CREATE));
-    expect_told(""); /* what the others say is still awaited */
+    expect_told(""); /* muster still waits for the other nodes */
     assert_true(evtimer_pending(node[0].late, NULL));
 }
 
-/* Its ranks had ended, and the run does without it. */
+/* The node's ranks had ended, and the run continues without the node. */
 static void test_error_after_end(void **state)
 {
     (void)state;
@@ -416,7 +416,7 @@ static void test_done_not_now(void **state)
     assert_int_equal(node[1].state, NODE_STAYING);
 }
 
-/* Something survives SIGKILL there: no other generation on this node. */
+/* A process survives SIGKILL there, so this node gets no other generation. */
 static void test_done_with_left(void **state)
 {
     (void)state;
@@ -444,7 +444,7 @@ static void test_done_with_losses(void **state)
     assert_int_equal(run.outcome.lost_bytes, 110);
 }
 
-/* A file system that hangs holds its agent. */
+/* A file system hangs, and the agent with it. */
 static void test_done_unsure(void **state)
 {
     (void)state;
@@ -459,7 +459,7 @@ static void test_done_open_mpi(void **state)
     (void)state;
     says_of(1, FRAME_EXIT, 1, code(0));
     says(1, FRAME_DONE, json_pack("{s:s}", "open_mpi", "libmpi.so.40"));
-    assert_null(run.outcome.apart_text); /* te1 says it for all */
+    assert_null(run.outcome.apart_text); /* te1 reports it for all */
     says_of(0, FRAME_EXIT, 0, code(0));
     says(0, FRAME_DONE, json_pack("{s:s}", "open_mpi", "libmpi.so.40"));
     assert_non_null(strstr(run.outcome.apart_text, "libmpi.so.40"));

@@ -1,6 +1,6 @@
-/* test_generation.c - a generation is over: what follows, and what is done for it
+/* test_generation.c - what follows when a generation is over, and how that is done
  *
- * What is decided, policy.c's own tests show.
+ * The tests of policy.c show the decisions.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -63,7 +63,7 @@ static void test_no_restarts(void **state)
     over_then("leave;");
 }
 
-/* The second time after a second: what comes in between waits. */
+/* The next generation waits for --restart-delay. */
 static void test_delay(void **state)
 {
     (void)state;
@@ -111,7 +111,7 @@ static void test_hang(void **state)
     over_then("restart;same place;prepare;");
 }
 
-/* Two generations of which every rank fails at once, and alike. */
+/* Every rank of two generations fails at once, in the same way. */
 static void test_fails_again(void **state)
 {
     (void)state;
@@ -128,7 +128,7 @@ static void test_fails_again(void **state)
     over_then("leave;");
 }
 
-/* A world of fixed nodes has lost one: no restart. */
+/* A fixed world has lost a node: no restart. */
 static void test_node_is_lost(void **state)
 {
     (void)state;
@@ -138,7 +138,7 @@ static void test_node_is_lost(void **state)
     over_then("leave;");
 }
 
-/* And while it waits to start again. */
+/* The same while the run waits for its restart. */
 static void test_node_is_lost_between(void **state)
 {
     (void)state;
@@ -152,7 +152,7 @@ static void test_node_is_lost_between(void **state)
     expect_told("stop;");
 }
 
-/* Agents that do not stay end it before anything was decided. */
+/* Agents that do not stay end the run before any decision. */
 static void test_end_without_decision(void **state)
 {
     (void)state;
@@ -180,7 +180,7 @@ static void test_spare_takes_place(void **state)
     assert_int_equal(members.item[1].taken_down, 1);
 }
 
-/* Ranks of a node that nobody could look at live until its lease is over. */
+/* The ranks of a node that muster cannot reach may live until its lease is over. */
 static void test_lease(void **state)
 {
     (void)state;
@@ -193,7 +193,7 @@ static void test_lease(void **state)
     expect_told("world te1 te3;new place;prepare;");
 }
 
-/* They were seen to be dead. */
+/* The cleanup has shown that the ranks are dead. */
 static void test_lease_of_cleaned(void **state)
 {
     (void)state;
@@ -268,7 +268,7 @@ static void test_world_is_refused(void **state)
     assert_string_equal(run.outcome.cause_text, "there is no such world");
 }
 
-/* --- it is to change ----------------------------------------------------------- */
+/* --- a change during the generation -------------------------------------------- */
 
 static void test_change(void **state)
 {
@@ -283,7 +283,7 @@ static void test_change(void **state)
     assert_int_equal(run.outcome.cause, 0);
 }
 
-/* The ranks were told that a node goes: one that ends with an error has ended because of that. */
+/* If a rank ends with an error after a notice, the notice is the cause. */
 static void test_rank_ends_after_notice(void **state)
 {
     (void)state;
@@ -305,7 +305,7 @@ static void test_change_to_the_same(void **state)
     assert_int_equal(run.outcome.cause, 0);
 }
 
-/* Somebody else has ended it: that counts. */
+/* The generation ends for another cause already: that one counts. */
 static void test_change_after_another_end(void **state)
 {
     (void)state;
@@ -348,7 +348,7 @@ static void test_scale_of_fixed(void **state)
     assert_int_equal(generation_members(&run)->target, 0);
 }
 
-/* A node has come: the ranks may save, in their own time. */
+/* A node has come: the ranks get time to save. */
 static void test_grows(void **state)
 {
     (void)state;
@@ -362,7 +362,8 @@ static void test_grows(void **state)
     expect_told(""); /* once */
 }
 
-/* What has come is gone before they have saved: they go on, and are asked again when it is back. */
+/* The new node is gone before the ranks have saved. They continue, and must save when it is
+ * back. */
 static void test_grows_later(void **state)
 {
     (void)state;
@@ -385,7 +386,7 @@ static void test_grows_later(void **state)
     expect_told("stop;");
 }
 
-/* Not before that is due. */
+/* The world does not grow before --grow-interval. */
 static void test_looks_in_time(void **state)
 {
     (void)state;
@@ -399,7 +400,7 @@ static void test_looks_in_time(void **state)
     expect_told("save in 60 s, muster goes: nodes have come: the world grows;");
 }
 
-/* Such a run has one generation, whatever its options say. */
+/* muster exec has one generation, whatever the options say. */
 static void test_exec(void **state)
 {
     (void)state;
@@ -411,7 +412,7 @@ static void test_exec(void **state)
     assert_false(generation_may_follow(&run));
 }
 
-/* Nobody could tell the nodes that others start about another one. */
+/* With --no_ssh, muster could not start another generation on the other nodes. */
 static void test_no_ssh(void **state)
 {
     (void)state;
@@ -445,7 +446,7 @@ static void test_is_last_of_fixed(void **state)
     assert_true(generation_is_last(&run));
 }
 
-/* It is decided in the next turn of the loop, and something may have come in between. */
+/* The decision comes in the next turn of the event loop; before that, the state may change. */
 static void test_not_over_yet(void **state)
 {
     (void)state;
@@ -459,7 +460,7 @@ static void test_not_over_yet(void **state)
     expect_told("");
 }
 
-/* While it ends nobody is connected. */
+/* While a generation ends, muster connects no host. */
 static void test_members(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* test_hang.c - --hang-timeout: which runs hang, and what is said of one
+/* test_hang.c - --hang-timeout: which runs hang, and what muster reports about one
  *
- * The phases, the peers and the run directory are the test itself.
+ * The test plays the phases, the peers and the run directory.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -24,11 +24,11 @@
 #include "run_fixture.h"
 #include "xalloc.h"
 
-static bool           are_known; /* the peers have said all */
+static bool           are_known; /* all peers have answered */
 static void           (*peers_done)(void *arg);
 static void          *peers_arg;
 static struct strlist lines;
-static char          *stacks; /* of stacks.txt */
+static char          *stacks; /* contents of stacks.txt */
 
 /* --- the others ------------------------------------------------------------- */
 
@@ -126,7 +126,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Its ranks have done nothing for so long. */
+/* The node's ranks have been idle for idle_s. */
 static void is_idle(size_t which, double idle_s)
 {
     json_t *body = json_pack("{s:f}", "idle_s", idle_s);
@@ -144,7 +144,7 @@ static void expect_no_hang(void)
     fake_expect_none(&fakes[1]);
 }
 
-/* Both nodes hang, and were asked for their stacks. */
+/* Both nodes hang, and get a request for their stacks. */
 static void begin(void)
 {
     is_idle(0, 60);
@@ -184,7 +184,7 @@ static void test_it_works(void **state)
     (void)state;
     expect_no_hang();
     is_idle(0, 1000);
-    is_idle(1, 59.9); /* one that works is enough */
+    is_idle(1, 59.9); /* one working node is enough */
     expect_no_hang();
     assert_false(hang_is_over(&run));
     text = report();
@@ -236,8 +236,8 @@ static void test_no_ranks_are_left(void **state)
     expect_no_hang();
 }
 
-/* The reader of the output has stalled: the ranks wait for it, and for as long again once it reads,
- * as they may need that to go on. */
+/* The reader of the output has stalled: the ranks wait for it. Once it reads, the ranks get the
+ * whole timeout again, which they may need to continue. */
 static void test_held_up(void **state)
 {
     (void)state;
@@ -246,14 +246,14 @@ static void test_held_up(void **state)
     is_idle(1, 60);
     flow_take(run.flow, 0, FLOW_FIRST, clock_now_ns());
     expect_no_hang();
-    run.outcome.ranks_left[0] = 0; /* nobody waits there any more */
+    run.outcome.ranks_left[0] = 0; /* no rank waits there any more */
     expect_no_hang();
     run_fixture_turn(0.6);
     hang_look(&run);
     expect_told("peers secret 10.0.0.1 te2;");
 }
 
-/* --- what is said --------------------------------------------------------------- */
+/* --- the report ----------------------------------------------------------------- */
 
 static void test_stacks(void **state)
 {
@@ -276,7 +276,7 @@ static void test_stacks(void **state)
     free(text);
 }
 
-/* The peers take longer. */
+/* The peers answer after the stacks. */
 static void test_peers_last(void **state)
 {
     char *text;
@@ -298,14 +298,14 @@ static void test_peers_last(void **state)
     assert_non_null(strstr(text, "muster: all stacks are in /run/stacks.txt\n"
                                  "muster: te1 cannot reach te2\n"));
     free(text);
-    peers_done(peers_arg); /* its time is over, too */
+    peers_done(peers_arg); /* the time limit calls it, too */
     expect_told("");
 }
 
 static void test_probed(void **state)
 {
     (void)state;
-    hang_take_probed(&run, &node[1], NULL); /* of the start: it is not ours */
+    hang_take_probed(&run, &node[1], NULL); /* a probe of the start, not of the hang */
     expect_told("");
     begin();
     hang_take_probed(&run, &node[1], NULL);
@@ -324,12 +324,12 @@ static void test_nobody_has_asked(void **state)
     forget_told();
     stack(1, "main", true);
     expect_told("stop;");
-    stack(1, "main", true); /* it has said all */
+    stack(1, "main", true); /* its stack was complete */
     assert_int_equal(node[1].state, NODE_FAILED);
     expect_told("");
 }
 
-/* However much the ranks have to say. */
+/* However long the stacks are. */
 static void test_bounds(void **state)
 {
     const size_t size = 1u << 20;
@@ -365,7 +365,7 @@ static void test_another_generation(void **state)
     expect_told("stop;");
     hang_again(&run);
     assert_false(hang_is_over(&run));
-    hang_look(&run); /* its ranks have done something: they have started */
+    hang_look(&run); /* its ranks are not idle: they have just started */
     expect_told("");
 }
 

@@ -1,6 +1,6 @@
 /* test_interrupt.c - the signals that muster gets during a run, and in which order
  *
- * The phases, the notice, the reader and the hosts are the test itself.
+ * The test plays the phases, the notice, the reader and the hosts.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -23,7 +23,7 @@
 #include "run/run_status.h"
 #include "run_fixture.h"
 
-static bool can_save; /* the ranks were told to */
+static bool can_save; /* the ranks get a notice to save */
 
 /* --- the others ------------------------------------------------------------- */
 
@@ -122,7 +122,7 @@ static void test_one_two_three(void **state)
     assert_int_equal(run.outcome.cause, 128 + SIGINT); /* the first one */
 }
 
-/* TERM lets the ranks save; Ctrl-C does not, and a second signal no longer. */
+/* TERM lets the ranks save; Ctrl-C does not, and neither does a second signal. */
 static void test_saving(void **state)
 {
     (void)state;
@@ -162,7 +162,7 @@ static void test_ignored_hangup(void **state)
     assert_true(interrupt_is_ignored(SIGHUP));
 }
 
-/* Without a terminal, where the hosts can change, HUP reads them again: also if it was ignored. */
+/* Without a terminal, if the hosts can change, HUP reads them again, even if it was ignored. */
 static void read_hosts(bool ignored)
 {
     interrupt_end(&run, 0);
@@ -183,7 +183,7 @@ static void test_hosts(void **state)
     int   status;
 
     (void)state;
-    if (pid == 0) { /* it has no terminal */
+    if (pid == 0) { /* the child has no terminal */
         setsid();
         event_reinit(run.base);
         read_hosts(false);
@@ -201,7 +201,7 @@ static void test_ranks_get_it(void **state)
     size_t           i;
 
     (void)state;
-    node[1].state = NODE_STAYING; /* no rank is there */
+    node[1].state = NODE_STAYING; /* it has no ranks */
     for (i = 0; i < sizeof ours / sizeof *ours; i++) {
         get(ours[i]);
         body = fake_expect(&fakes[0], FRAME_SIGNAL);
@@ -218,7 +218,7 @@ static void test_others(void **state)
     (void)state;
     get(SIGURG);
     expect_told("status;");
-    get(SIGTSTP); /* the nodes would end the run; else this test would be stopped */
+    get(SIGTSTP); /* ignored: else the nodes would end the run, and this test would stop */
     get(SIGPIPE);
     get(SIGTTOU);
     get(SIGTTIN);
@@ -227,7 +227,7 @@ static void test_others(void **state)
     assert_false(interrupt_has_come(&run));
 }
 
-/* Every node is over: signals mean the reader. */
+/* All nodes are over: signals now concern the reader. */
 static void test_reader(void **state)
 {
     (void)state;
@@ -241,7 +241,7 @@ static void test_reader(void **state)
     assert_false(event_base_got_break(run.base));
 }
 
-/* Then it may be suspended. */
+/* Then muster may be suspended. */
 static void test_suspended(void **state)
 {
     pid_t pid = fork();
@@ -273,7 +273,7 @@ static void test_left(void **state)
     assert_string_equal(run.outcome.cause_text, "Terminated: left before all output was read");
 }
 
-/* How a process ends that gets these signals when all is written. */
+/* Returns the exit status of a process that gets these signals when all output is written. */
 static int end(int before, int status, int first, int second)
 {
     pid_t pid = fork();
@@ -299,7 +299,7 @@ static void test_end(void **state)
     (void)state;
     assert_int_equal(end(0, 7, SIGINT, SIGUSR2), 99);
     assert_int_equal(end(0, 7, SIGINT, SIGINT), 7);
-    assert_int_equal(end(1, 7, SIGTERM, SIGUSR2), 7); /* with the one that came before */
+    assert_int_equal(end(1, 7, SIGTERM, SIGUSR2), 7); /* counts the signal before */
     assert_int_equal(end(1, 0, SIGTERM, SIGUSR2), 128 + SIGTERM);
 }
 

@@ -1,6 +1,6 @@
-/* test_leaving.c - nodes that are to go: when, and what that means for the generation
+/* test_leaving.c - nodes that will leave: when, and what that means for the generation
  *
- * The generation, the notice and the pool are the test itself: it notes what they are told.
+ * The test plays the generation, the notice and the pool, and notes the calls to them.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -55,7 +55,7 @@ int generation_scale(struct run *of, size_t count, double within_s, struct error
     if (is_fixed)
         return err_set(err, "its number of nodes is fixed");
     told("scale %zu within %g;", count, within_s);
-    members.places = count; /* the answer tells from which number */
+    members.places = count; /* the answer has the number before */
     return 0;
 }
 
@@ -116,7 +116,7 @@ void pool_offer(struct run *of, const struct selection *hosts)
 {
     size_t i;
 
-    assert_null(hosts); /* is_offered() has noted what is offered */
+    assert_null(hosts); /* is_offered() has noted the offered hosts */
     told("offer;");
     for (i = 0; i < members.count; i++) {
         if (comes_back[i])
@@ -146,7 +146,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* It goes in so many seconds. */
+/* The host leaves in in_s seconds. */
 static void leave(const char *host, double in_s, const char *reason)
 {
     leaving_add(&run, host, clock_now_ns() + (int64_t)(in_s * NS_PER_S), reason);
@@ -183,7 +183,7 @@ static void test_it_has_ranks(void **state)
     }
 }
 
-/* Its generation is ending already, or over: whoever chooses the next world looks. */
+/* The generation is ending or over: the choice of the next world considers the node. */
 static void test_nothing_to_end(void **state)
 {
     (void)state;
@@ -207,7 +207,7 @@ static void test_spare(void **state)
     assert_true(members.item[2].is_leaving);
 }
 
-/* te2 was lost, and is about to come back; its place is not another's yet. */
+/* te2 was lost, and is joining again; no other node has its place yet. */
 static void test_no_longer_in_its_place(void **state)
 {
     (void)state;
@@ -217,7 +217,7 @@ static void test_no_longer_in_its_place(void **state)
     expect_told("spare te2 leaves;");
 }
 
-/* Places and nodes are not in the order of the hosts. */
+/* The order of places and nodes differs from that of the hosts. */
 static void test_other_order(void **state)
 {
     static const struct member_rules rules = { .goes_on = true };
@@ -233,7 +233,7 @@ static void test_other_order(void **state)
     expect_told("spare te2 leaves;");
 }
 
-/* A run that does not go on has no pool: it ends. */
+/* A run that does not continue without nodes has no pool: it ends. */
 static void test_fixed_run(void **state)
 {
     (void)state;
@@ -260,7 +260,7 @@ static void test_deadline(void **state)
     leave("te1", 0, "spot");
     leave("te1", 600, "spot");
     run_fixture_turn(0.02);
-    expect_told(""); /* what was said last counts; notice.c knows which is sooner */
+    expect_told(""); /* the last call counts; notice.c knows which is sooner */
 }
 
 static void test_forget(void **state)
@@ -275,7 +275,7 @@ static void test_forget(void **state)
     expect_told("end: node te1 leaves (spot);");
 }
 
-/* Its nodes may still say that they go. */
+/* Notices from nodes may still arrive. */
 static void test_run_is_over(void **state)
 {
     (void)state;
@@ -304,7 +304,7 @@ static void test_offer_while_running(void **state)
     expect_told(""); /* te2's ranks save */
 }
 
-/* Nobody can save: it goes at once. */
+/* No ranks run that could save: the node leaves at once. */
 static void test_offer_without_ranks(void **state)
 {
     (void)state;
@@ -327,8 +327,8 @@ static void test_back_in_time(void **state)
     expect_told("offer;keep te2;changed;");
 }
 
-/* Its generation ended because of it. No other host came, so it still has its place: the next ranks
- * must not be told that it goes. */
+/* The generation ended because te2 left the list. No other host came, so te2 still has its
+ * place: the next ranks must not get a notice about it. */
 static void test_back_too_late(void **state)
 {
     (void)state;
@@ -343,7 +343,7 @@ static void test_back_too_late(void **state)
     expect_told("offer;keep te2;changed;");
 }
 
-/* It was drained, then taken from the list: the reason is the first one, and that is over, too. */
+/* te2 was drained, then removed from the list. The first reason counts, and is over, too. */
 static void test_back_after_drain(void **state)
 {
     (void)state;
@@ -357,8 +357,8 @@ static void test_back_after_drain(void **state)
     expect_told("offer;keep te2;changed;");
 }
 
-/* A host that is offered as before does not keep a node, nor one that is back a node that is still
- * to go for another reason. */
+/* A host that was on the list all the time does not keep a node. A host that is back does not
+ * keep a node that must still leave for another reason. */
 static void test_not_kept(void **state)
 {
     (void)state;
@@ -410,7 +410,7 @@ static void test_scale(void **state)
     expect_told("scale 3 within 10.5;");
     assert_string_equal(answer, "from 2 to 3 nodes, after a checkpoint within 10.5 s");
     assert_int_equal(scale("3", "0", answer, &err), 0);
-    expect_told("scale 3 within 0;"); /* also when that is what it has: it may be growing */
+    expect_told("scale 3 within 0;"); /* also if it has that number: it may be growing */
     assert_string_equal(answer, "it has 3 nodes, and keeps that number");
     members.places = 1;
     assert_int_equal(scale("1", "0", answer, &err), 0);

@@ -1,7 +1,7 @@
-/* test_notice.c - a node is to go: who is told what, and when the generation ends
+/* test_notice.c - notices: which parts and nodes get them, and when the generation ends
  *
- * The generation, the pool and the phases are the test itself: it notes what they are told. The
- * agents of two nodes are fakes.
+ * The test plays the generation, the pool and the phases, and notes the calls to them. The
+ * agents of the nodes are fakes.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -47,7 +47,7 @@ double generation_now_s(void)
     return 1000;
 }
 
-/* In whole seconds from now: a test is quicker than half of one. */
+/* Notes whole seconds from now; a test takes less than half a second. */
 void leaving_add(struct run *of, const char *host, int64_t deadline_ns, const char *reason)
 {
     (void)of;
@@ -133,7 +133,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Both nodes with places were told, and nobody else. */
+/* Both nodes with places got a notice, and no other node. */
 static void expect_notice(const char *host, double left_s, const char *reason, int signal)
 {
     const char *text, *name;
@@ -163,7 +163,7 @@ static void expect_no_notice(void)
         fake_expect_none(&fakes[i]);
 }
 
-/* Its cloud says so. */
+/* The agent sends a NOTICE frame from its cloud. */
 static void take(size_t which, json_t *body)
 {
     notice_take(&run, &node[which], body);
@@ -206,7 +206,7 @@ static void test_again(void **state)
     expect_notice("te2", 30, "sooner", 0);
 }
 
-/* The next ranks are told as soon as they run. */
+/* The next ranks get the notice as soon as they run. */
 static void test_no_ranks_run(void **state)
 {
     (void)state;
@@ -237,13 +237,13 @@ static void test_it_is_gone(void **state)
     expect_no_notice();
 }
 
-/* Nobody waits for its ranks: it has none. */
+/* The node has no ranks to wait for. */
 static void test_it_has_no_place(void **state)
 {
     (void)state;
     notice_give(&run, &node[2], 100, 20, "spot");
     expect_told("te3 leaves in 0 (spot);");
-    plan_node[2].host = (char *)"te2"; /* it comes back, with its old place not taken */
+    plan_node[2].host = (char *)"te2"; /* te2 comes back while its old place is free */
     notice_give(&run, &node[2], 100, 20, "spot");
     expect_told("te2 leaves in 0 (spot);");
     expect_no_notice();
@@ -268,14 +268,14 @@ static void test_the_cloud_says_so(void **state)
 {
     (void)state;
     take(1, json_pack("{s:f, s:s}", "left_s", 100.0, "reason", "spot"));
-    expect_told("te2 is spot;te2 leaves in 80 (spot);"); /* 20 s for the end of its ranks */
+    expect_told("te2 is spot;te2 leaves in 80 (spot);"); /* 20 s to end its ranks */
     assert_true(members.item[1].back_s == 1000 + 100 + MEMBERS_COOL_S);
     take(0, json_pack("{s:f, s:s, s:b}", "left_s", 30.0, "reason", "logout", "session", 1));
-    expect_told("te1 leaves in 15 (logout);"); /* half of that, if it is short; it tells no class */
+    expect_told("te1 leaves in 15 (logout);"); /* if short: half; a logout tells no class */
     take(2, json_pack("{s:f, s:s}", "left_s", 30.0, "reason", "spot"));
     expect_told("te3 is spot;spare te3 goes in 30 (spot);");
     take(0, json_pack("{s:s, s:f, s:s}", "class", "on-demand", "left_s", 5.0, "reason", "x"));
-    expect_told("te1 is on-demand;"); /* that is no notice */
+    expect_told("te1 is on-demand;"); /* not a notice */
 }
 
 static void test_senseless(void **state)
@@ -295,7 +295,7 @@ static void test_checkpoint(void **state)
 {
     (void)state;
     is_written();
-    expect_told(""); /* nobody was told: it is any checkpoint */
+    expect_told(""); /* no notice was given: just a checkpoint */
     notice_give(&run, &node[0], 100, 0, "spot");
     notice_give(&run, &node[1], 100, 0, "muster drain");
     forget_told();
@@ -317,13 +317,13 @@ static void test_checkpoint_of_the_last_generation(void **state)
     expect_told("");
     json_decref(fake_expect(&fakes[0], FRAME_NOTICE));
     json_decref(fake_expect(&fakes[1], FRAME_NOTICE));
-    notice_begin(&run); /* te1 is still there, and the ranks are others */
+    notice_begin(&run); /* te1 is still a node, but the ranks are new */
     expect_notice("te1", 100, "spot", SIGNAL);
     is_written();
     expect_told("checkpoint;te1 leaves in 0 (spot);");
 }
 
-/* Whatever ended the generation: those of which its ranks were told do not take part again. */
+/* Whatever ended the generation, nodes for which its ranks got notices do not return. */
 static void test_over(void **state)
 {
     (void)state;
@@ -337,7 +337,7 @@ static void test_over(void **state)
     assert_true(members.item[1].is_leaving);
     assert_false(members.item[0].is_leaving || members.item[2].is_leaving);
     members.item[1].is_leaving = false;
-    nodes[1] = &node[2]; /* a world without it: what was said is over */
+    nodes[1] = &node[2]; /* a world without te2: the notice is void */
     notice_over(&run);
     nodes[1] = &node[1];
     assert_false(members.item[1].is_leaving);
@@ -352,7 +352,7 @@ static void test_keep(void **state)
     forget_told();
     notice_keep(&run, "te1");
     expect_told("forget te1;");
-    assert_true(notice_was_told(run.notice)); /* of te2, too */
+    assert_true(notice_was_told(run.notice)); /* the notice about te2 remains */
     notice_forget(run.notice, "te2");
     notice_change(&run, 600, "te2", "muster scale");
     notice_keep(&run, "te2");
@@ -364,7 +364,7 @@ static void test_keep(void **state)
     assert_false(notice_was_told(run.notice));
 }
 
-/* Its ranks are being stopped: they have been told, so it is no failure that they end. */
+/* The ranks are being stopped after a notice, so their end is not a failure. */
 static void test_keep_too_late(void **state)
 {
     (void)state;
@@ -383,7 +383,7 @@ static void test_save(void **state)
 {
     (void)state;
     plan.ckpt_marker = NULL;
-    assert_false(notice_save(&run)); /* nobody would know */
+    assert_false(notice_save(&run)); /* muster would not see the checkpoint */
     plan.ckpt_marker = (char *)"latest";
     run.phase.now = PHASE_CONNECTING;
     assert_false(notice_save(&run));
@@ -397,7 +397,7 @@ static void test_save(void **state)
     assert_true(stop_s > 20 && stop_s <= 30);
 }
 
-/* Two thirds of the grace to save, the rest to end. */
+/* Ranks get two thirds of the grace period to save, and the rest to end. */
 static void test_nobody_saves(void **state)
 {
     (void)state;
@@ -410,7 +410,7 @@ static void test_nobody_saves(void **state)
     assert_true(stop_s >= 0 && stop_s < 0.31);
 }
 
-/* The run ends otherwise first. */
+/* The run ends for another reason first. */
 static void test_save_is_too_late(void **state)
 {
     (void)state;
@@ -456,7 +456,7 @@ static void test_no_change(void **state)
     notice_change(&run, 0.02, "te2", "muster scale");
     assert_false(notice_was_told(run.notice));
     run_fixture_turn(0.06);
-    expect_told(""); /* what is prepared is another world already */
+    expect_told(""); /* muster is preparing a new world already */
 }
 
 /* --- muster drain -------------------------------------------------------------- */
@@ -481,7 +481,7 @@ static void test_drain(void **state)
     assert_int_equal(drain("60", "te2", "te3", answer, &err), 0);
     expect_told("te2 leaves in 60 (muster drain);te3 leaves in 0 (muster drain);");
     assert_string_equal(answer, "2 nodes to go within 60 s");
-    assert_true(members.item[1].back_s == 0); /* the user wants it gone */
+    assert_true(members.item[1].back_s == 0); /* the user wants it to stay away */
     plan_node[0].label = (char *)"front";
     members.item[0].back_s = 5;
     assert_int_equal(drain("2.2", "front", NULL, answer, &err), 0);

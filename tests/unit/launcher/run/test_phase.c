@@ -1,6 +1,6 @@
-/* test_phase.c - a phase ends when every node has answered; what is done in each
+/* test_phase.c - phases: each ends when every node has answered; and what happens in each
  *
- * The other parts of the run are in phase_fixture.c. te1 and te2 are to be connected.
+ * The other parts of the run are in phase_fixture.c. te1 and te2 are not connected yet.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -44,7 +44,7 @@ static void test_whole(void **state)
     assert_true(run.phase.go_ns > 0);
 }
 
-/* --fanout: so many handshakes at once, whether they succeed or not. */
+/* --fanout limits the handshakes at a time, whether they succeed or not. */
 static void test_fanout(void **state)
 {
     (void)state;
@@ -66,7 +66,7 @@ static void test_fanout_after_failure(void **state)
     assert_int_equal(run.phase.over, 1);
 }
 
-/* One that had said something has made room already. */
+/* A node that has sent bytes has already ended its handshake. */
 static void test_fanout_once(void **state)
 {
     (void)state;
@@ -94,7 +94,7 @@ static void test_ways(void **state)
     expect_told("exec te1:23 in 7 s;");
 }
 
-/* Twice as long as the login took, within bounds. */
+/* The time limit is twice the duration of the login, within bounds. */
 static void test_dial_again(void **state)
 {
     (void)state;
@@ -107,9 +107,9 @@ static void test_dial_again(void **state)
     expect_told("ssh te1:0 in 5 s;ssh te1:0 in 8 s;ssh te1:0 in 10 s;");
 }
 
-/* --- one fails before the ranks start ------------------------------------------- */
+/* --- a node fails before the ranks start ---------------------------------------- */
 
-/* The others are still heard, so that one table has all that is wrong. */
+/* muster still waits for the other nodes, so that one table shows all failures. */
 static void test_failure_waits(void **state)
 {
     (void)state;
@@ -135,7 +135,7 @@ static void test_bad_hello(void **state)
     assert_int_equal(node[1].state, NODE_FAILED);
 }
 
-/* A node is asked something: only its answer ends the phase. */
+/* A node has a pending question: only its answer ends the phase. */
 static void test_held(void **state)
 {
     (void)state;
@@ -162,7 +162,7 @@ static void test_held_until_lost(void **state)
     assert_true(event_base_got_break(run.base));
 }
 
-/* There is a third one, which has answered and runs nothing. */
+/* A third node has answered and runs nothing. */
 static void test_held_until_failed(void **state)
 {
     (void)state;
@@ -199,7 +199,7 @@ static void test_ask_again(void **state)
     node_enter(&node[1], NODE_READY, 0);
     expect_told("ask again?;");
     assert_string_equal(phase_name(&run), "preparing");
-    phase_await(&run, &node[1]); /* as rendezvous.c does then */
+    phase_await(&run, &node[1]); /* rendezvous.c does that then */
     node_enter(&node[1], NODE_READY, 0);
     expect_told("ask again?;choose;" GOING);
 }
@@ -254,7 +254,7 @@ static void test_long_login(void **state)
     plan_node[1].is_local = true;
     prepared();
     assert_true(terms[0].window_s == 10);
-    assert_false(terms[1].has_socket); /* what is forked here cannot be reached again */
+    assert_false(terms[1].has_socket); /* a local agent cannot reconnect */
 }
 
 static void test_one_machine(void **state)
@@ -266,7 +266,7 @@ static void test_one_machine(void **state)
     assert_true(terms[1].is_shared);
 }
 
-/* Nobody has a PID namespace anyway, or everybody must have one. */
+/* Either no node has a PID namespace, or all must have one. */
 static void test_one_machine_not_asked(void **state)
 {
     (void)state;

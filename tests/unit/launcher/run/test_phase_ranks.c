@@ -31,7 +31,7 @@ static void test_lost(void **state)
     expect_told("");
 }
 
-/* It counts as over only when what it had left is gone. */
+/* The node counts as over only when the processes that its agent left are gone. */
 static void test_lost_agent(void **state)
 {
     (void)state;
@@ -47,7 +47,7 @@ static void test_lost_agent(void **state)
     assert_string_equal(run.outcome.cleaned[0].text, "1 process ended");
 }
 
-/* Its ranks had ended: that is no failure of the run. */
+/* The node's ranks had ended, so the loss is not a failure of the run. */
 static void test_lost_after_its_end(void **state)
 {
     (void)state;
@@ -97,7 +97,7 @@ static void test_restart(void **state)
     expect_told("ask again?;choose;" GOING);
 }
 
-/* A generation is stopped while it is prepared: what it awaited is not awaited any more. */
+/* A generation is stopped while muster prepares it: muster no longer waits for its answers. */
 static void test_restart_early(void **state)
 {
     (void)state;
@@ -109,7 +109,7 @@ static void test_restart_early(void **state)
     stays(1);
     assert_true(run_had_ended(&run, &node[1]));
     phase_restart(&run);
-    stays(1); /* it says so late, of the last one */
+    stays(1); /* a late DONE of the last generation */
     assert_false(run_had_ended(&run, &node[1]));
     phase_prepare(&run);
     node_enter(&node[0], NODE_READY, 0);
@@ -118,7 +118,7 @@ static void test_restart_early(void **state)
     assert_string_equal(phase_name(&run), "running");
 }
 
-/* Clocks were compared at the first start. */
+/* muster compares clocks only at the first start. */
 static void test_clocks_once(void **state)
 {
     (void)state;
@@ -160,7 +160,7 @@ static void test_leave_some(void **state)
     assert_int_equal(node[1].state, NODE_DONE);
 }
 
-/* A larger world: what was noted of nodes is forgotten, and none is left to connect. */
+/* For a larger world, phase.c forgets its state of nodes; no node is left to connect. */
 static void test_make_room(void **state)
 {
     (void)state;
@@ -193,7 +193,7 @@ static void test_stop_while_connecting(void **state)
     expect_told("");
 }
 
-/* Its agent is there, but has been told nothing: it ends by itself when it is cut. */
+/* te1's agent runs but has no plan: it exits when its connection closes. */
 static void test_stop_before_hello(void **state)
 {
     (void)state;
@@ -207,7 +207,7 @@ static void test_stop_before_hello(void **state)
     expect_sent(1, FRAME_STOP);
 }
 
-/* A node that is done is not told to stop, nor one that waits for another generation. */
+/* Neither a node that is done nor one that waits for the next generation gets STOP. */
 static void test_stop_some(void **state)
 {
     (void)state;
@@ -234,7 +234,7 @@ static void test_stop_again(void **state)
     expect_sent(0, FRAME_STOP);
 }
 
-/* It waits for nodes that come back only once ranks have run. */
+/* The run waits for nodes to come back only after ranks have run. */
 static void test_all_gone_before_start(void **state)
 {
     (void)state;
@@ -245,7 +245,7 @@ static void test_all_gone_before_start(void **state)
     assert_string_equal(phase_name(&run), "stopping");
 }
 
-/* Spares have to go, too. */
+/* The run ends only when the spares are gone, too. */
 static void test_pool_ends(void **state)
 {
     (void)state;
@@ -277,12 +277,12 @@ static void test_exec(void **state)
     expect_sent(1, FRAME_GO);
     assert_int_equal(node[0].state, NODE_CONNECTING);
     node_fail(&node[0], "connect", EXIT_UNREACHABLE, "", "no route");
-    assert_string_equal(phase_name(&run), "connecting"); /* the other one goes on */
+    assert_string_equal(phase_name(&run), "connecting"); /* te2 continues */
     assert_null(sent(1));
     assert_int_equal(run.phase.awaited, 0);
 }
 
-/* Its READY was on the way when it was told to stop. */
+/* The node's READY crosses with STOP. */
 static void test_exec_stopped(void **state)
 {
     (void)state;

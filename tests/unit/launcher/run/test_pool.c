@@ -1,7 +1,7 @@
-/* test_pool.c - a host without a place: it is connected, checked, waits, gets a place, and goes
+/* test_pool.c - hosts without a place: they connect, are checked, wait, get a place, and leave
  *
- * The generation, the phases and the checks are the test itself. te1 and te2 have places, te3 has
- * none; its agent is a fake, like theirs.
+ * The test plays the generation, the phases and the checks. te1 and te2 have places, te3 has
+ * none. All agents are fakes.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -178,7 +178,7 @@ static void expect_stop(void)
     json_decref(body);
 }
 
-/* Up to its HELLO. */
+/* te3 connects, up to its HELLO. */
 static void answers(void)
 {
     pool_connect(&run, SPARE);
@@ -199,18 +199,18 @@ static void becomes_spare(void)
     assert_int_equal(spare()->state, NODE_STAYING);
 }
 
-/* Its agent goes, as it was told; the loop tidies up. */
+/* The agent exits after STOP; the event loop frees the node. */
 static void is_gone(void)
 {
     fake_close(agent(), NULL, false);
-    assert_non_null(spare()); /* somebody may still work with it */
+    assert_non_null(spare()); /* callers may still use it */
     assert_int_equal(member()->state, MEMBER_GOING);
     run_fixture_turn(0);
     assert_null(spare());
     assert_int_equal(member()->state, MEMBER_AWAY);
 }
 
-/* --- who is there ------------------------------------------------------------- */
+/* --- the hosts ---------------------------------------------------------------- */
 
 static void test_hosts(void **state)
 {
@@ -229,7 +229,7 @@ static void test_hosts(void **state)
     assert_null(spare());
 }
 
-/* A run that does not go on needs no hosts but those of the plan. */
+/* A run that does not continue without nodes needs only the hosts of its plan. */
 static void test_no_pool(void **state)
 {
     static const struct member_rules rules = { 0 };
@@ -267,7 +267,7 @@ static void test_offer(void **state)
     expect_told("back te1;");
 }
 
-/* --- in ------------------------------------------------------------------------ */
+/* --- coming -------------------------------------------------------------------- */
 
 static void test_becomes_spare(void **state)
 {
@@ -285,7 +285,7 @@ static void test_hello_is_refused(void **state)
     answers();
     assert_int_equal(spare()->state, NODE_FAILED);
     assert_true(member()->is_told);
-    assert_true(member()->free_s > 1000); /* it is not tried again at once */
+    assert_true(member()->free_s > 1000); /* no retry at once */
     expect_told("");
     run_fixture_turn(0);
     assert_null(spare());
@@ -303,7 +303,7 @@ static void test_ready_is_refused(void **state)
     assert_string_equal(spare()->failure->text, "its clock is wrong");
 }
 
-/* It says why it cannot take part, and ends by itself. */
+/* The agent says why it cannot take part, and then exits. */
 static void test_error(void **state)
 {
     (void)state;
@@ -339,7 +339,7 @@ static void test_notice_frame(void **state)
     assert_null(spare()->failure);
 }
 
-/* What crosses with STOP is of no interest. */
+/* Frames that cross with STOP are ignored. */
 static void test_frame_after_stop(void **state)
 {
     (void)state;
@@ -376,7 +376,7 @@ static void test_place(void **state)
     fake_expect_none(agent());
 }
 
-/* It loses its place because it is to go. */
+/* The node loses its place because it will leave. */
 static void test_place_of_leaving(void **state)
 {
     struct node *taken;
@@ -404,7 +404,7 @@ static void test_place_of_host_not_offered(void **state)
     assert_int_equal(taken->state, NODE_DONE);
 }
 
-/* --- out ----------------------------------------------------------------------- */
+/* --- leaving ------------------------------------------------------------------- */
 
 static void test_leave(void **state)
 {
@@ -431,7 +431,7 @@ static void test_leave_while_connecting(void **state)
     assert_int_equal(member()->state, MEMBER_AWAY);
 }
 
-/* Its cloud, or the list of hosts, has changed its mind while it was being checked. */
+/* A notice, or a new list of hosts, arrives during the check. */
 static void test_leave_when_checked(void **state)
 {
     (void)state;
@@ -473,7 +473,7 @@ static void test_lost(void **state)
     expect_told("changed;");
 }
 
-/* It gets no place as long as it is silent. */
+/* A silent node gets no place. */
 static void test_silent(void **state)
 {
     (void)state;
@@ -496,7 +496,7 @@ static void test_end(void **state)
 {
     (void)state;
     hosts.count = HOSTS + 1;
-    pool_offer(&run, &hosts); /* te4 is not here */
+    pool_offer(&run, &hosts); /* te4 is not connected */
     becomes_spare();
     forget_told();
     assert_false(pool_end(&run));
@@ -506,7 +506,7 @@ static void test_end(void **state)
     assert_true(pool_end(&run));
 }
 
-/* It was being checked: nobody waits for it any more, and it says so to nobody. */
+/* The run ends during the check of te3: the check's DONE does not make te3 a spare. */
 static void test_end_while_checked(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* test_rendezvous.c - who is asked what, and when, until all nodes know MASTER_ADDR and MASTER_PORT
+/* test_rendezvous.c - the questions to nodes, until all know MASTER_ADDR and MASTER_PORT
  *
- * The phase and the generation are the test itself. The agents of two nodes are fakes.
+ * The test plays the phase and the generation. The agents of two nodes are fakes.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -19,7 +19,7 @@
 #include "run/rendezvous.h"
 #include "run_fixture.h"
 
-#define LISTENS 4000 /* the port on which te1 does */
+#define LISTENS 4000 /* te1 listens on this port */
 
 static bool goes_on;
 
@@ -39,7 +39,7 @@ void phase_await(struct run *of, struct node *which)
 
 /* --- the run ---------------------------------------------------------------- */
 
-/* Connections were made, and HELLO has come of both nodes; nobody was asked anything. */
+/* Both nodes are connected and have sent HELLO; muster has asked them nothing yet. */
 static int setup(void **state)
 {
     size_t i;
@@ -139,7 +139,7 @@ static void second_reaches_none(void)
     answer(1, json_pack("{s:s, s:[]}", "op", "connect", "reached"));
 }
 
-/* The first start, up to the answer of te2. */
+/* The first start, until te2's answer. */
 static void ask_both(void)
 {
     rendezvous_ask(&run, &node[0]);
@@ -172,7 +172,7 @@ static void test_first_start(void **state)
     expect_port(29500, false);
     first_listens();
     expect_connect();
-    assert_int_equal(node[0].state, NODE_PROBING); /* it owes the port */
+    assert_int_equal(node[0].state, NODE_PROBING); /* its answer about the port is pending */
     assert_int_equal(node[1].state, NODE_PROBING);
     first_holds(29500);
     assert_int_equal(node[0].state, NODE_PROBED);
@@ -186,7 +186,7 @@ static void test_first_start(void **state)
     fake_expect_none(&fakes[1]);
 }
 
-/* Nobody waits for te2: te1 listens before it is there. */
+/* muster does not wait for te2: te1 listens before te2 is connected. */
 static void test_late_node(void **state)
 {
     (void)state;
@@ -216,7 +216,7 @@ static void test_alone(void **state)
     assert_string_equal(plan.master_addr, "127.0.0.1");
 }
 
-/* --master_port is that one, or none. */
+/* --master_port allows no other port. */
 static void test_port_is_given(void **state)
 {
     (void)state;
@@ -269,7 +269,7 @@ static void test_ready_last(void **state)
     assert_true(rendezvous_take_ready(&run, &node[1]));
 }
 
-/* te2 cannot be asked any more, and must not be waited for. */
+/* te1 is gone, so muster cannot ask te2, and must not wait for it. */
 static void test_without_first(void **state)
 {
     struct conn_failure why = { .stage = "prepare", .text = "no space" };
@@ -286,7 +286,7 @@ static void test_without_first(void **state)
     assert_true(rendezvous_take_ready(&run, &node[1]));
 }
 
-/* Nor if it comes when te1 listened, but has failed since. */
+/* The same if te2 comes after te1 has listened and then failed. */
 static void test_first_is_gone(void **state)
 {
     struct conn_failure why = { .stage = "prepare", .text = "no space" };
@@ -310,7 +310,7 @@ static void test_stopped(void **state)
     assert_null(node[1].failure);
 }
 
-/* --- what is wrong ------------------------------------------------------------ */
+/* --- errors ------------------------------------------------------------------- */
 
 static void test_nobody_asked(void **state)
 {
@@ -350,7 +350,7 @@ static void test_not_reached(void **state)
     (void)state;
     ask_both();
     second_reaches_none();
-    assert_false(rendezvous_ask_again(&run)); /* te1 had nothing else to do */
+    assert_false(rendezvous_ask_again(&run)); /* te1 was not busy */
     assert_int_equal(rendezvous_choose(&run), -1);
     assert_int_equal(run.outcome.cause, EXIT_UNREACHABLE);
     assert_non_null(strstr(run.outcome.cause_text, "--master_addr overrides"));
@@ -369,7 +369,7 @@ static void test_address_is_given(void **state)
     assert_int_equal(run.outcome.cause, 0);
 }
 
-/* te1 was busy with its PLAN: once more, and only once. */
+/* te1 was busy with its PLAN: muster asks once more, but only once. */
 static void test_first_was_busy(void **state)
 {
     (void)state;
@@ -382,7 +382,7 @@ static void test_first_was_busy(void **state)
     expect_connect();
     second_reaches("10.0.0.1");
     assert_int_equal(node[1].state, NODE_READY);
-    assert_false(evtimer_pending(node[1].late, NULL)); /* it is not late any more */
+    assert_false(evtimer_pending(node[1].late, NULL)); /* its time limit is off */
     assert_false(rendezvous_ask_again(&run));
     assert_int_equal(rendezvous_choose(&run), 0);
     assert_string_equal(plan.master_addr, "10.0.0.1");
@@ -403,7 +403,7 @@ static void test_busy_for_ever(void **state)
 
 /* --- the next generations ----------------------------------------------------- */
 
-/* Both have run, and stay. */
+/* Both nodes have run a generation, and stay. */
 static void run_once(void)
 {
     rendezvous_ask(&run, &node[0]);
@@ -422,7 +422,7 @@ static void run_once(void)
     run.phase.now = PHASE_PREPARING;
 }
 
-/* On the same nodes: another port, and nothing else is asked. */
+/* On the same nodes, muster asks only for another port. */
 static void test_again(void **state)
 {
     (void)state;
@@ -485,14 +485,14 @@ static void test_anew(void **state)
     assert_string_equal(plan.master_addr, "10.0.0.1");
 }
 
-/* A run that goes on gives up the node that came last, after five tries. */
+/* A run that can continue without nodes gives up the node that came last, after five tries. */
 static void test_apart(void **state)
 {
     int i;
 
     (void)state;
     run_once();
-    node[1].generation = 1; /* it has just come */
+    node[1].generation = 1; /* te2 has just come */
     free(plan.master_addr);
     plan.master_addr = NULL;
     goes_on = true;
@@ -512,7 +512,7 @@ static void test_apart(void **state)
     assert_int_equal(rendezvous_choose(&run), -1);
     assert_null(node[0].failure);
     assert_int_equal(node[1].failure->exit_code, EXIT_UNREACHABLE);
-    assert_int_equal(run.outcome.cause, 0); /* it goes on */
+    assert_int_equal(run.outcome.cause, 0); /* the run continues */
 }
 
 static void test_port_holder(void **state)

@@ -1,4 +1,4 @@
-/* test_start_check.c - what nodes say of themselves before a start, and what is made of it
+/* test_start_check.c - checks of what nodes report before a start
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -45,7 +45,7 @@ static void line_cb(const char *line, size_t size, void *arg)
     told("%.*s", (int)size, line);
 }
 
-/* All on one machine, with the same slots. */
+/* All nodes are on one machine, with the same slots. */
 static int setup(void **state)
 {
     size_t i;
@@ -86,14 +86,14 @@ static void expect_failure(size_t which, int exit_code, const char *words)
     assert_non_null(strstr(node[which].failure->text, words));
 }
 
-/* --- one has answered --------------------------------------------------------- */
+/* --- a node has answered ------------------------------------------------------ */
 
 static void test_size_of_the_agent(void **state)
 {
     (void)state;
     run.agent.size = 7;
     assert_true(start_check_hello(&run, &node[0]));
-    say(0, "size", json_integer(0)); /* nothing was copied there */
+    say(0, "size", json_integer(0)); /* no agent was copied there */
     assert_true(start_check_hello(&run, &node[0]));
     say(0, "size", json_integer(6));
     plan_node[0].is_local = true;
@@ -113,7 +113,7 @@ static void test_twice(void **state)
     expect_failure(1, EXIT_DATA, "this is the same machine as te1, and both use the same slots");
 }
 
-/* Each of these makes it another machine, or is somebody's intention. */
+/* Each of these makes it another machine, or is intended by the user. */
 static void test_not_twice(void **state)
 {
     static const struct {
@@ -124,7 +124,7 @@ static void test_not_twice(void **state)
         { "netns", "9" },
         { "home", "\"/home/bob\"" },
         { "uid", "1001" },
-        { "addresses", "[\"10.0.0.2\"]" }, /* virtual machines of one snapshot */
+        { "addresses", "[\"10.0.0.2\"]" }, /* virtual machines from one snapshot */
     };
     size_t i;
     void  *ignored;
@@ -137,7 +137,7 @@ static void test_not_twice(void **state)
         teardown(state);
         setup(&ignored);
     }
-    say(0, "netns", json_integer(0)); /* neither of them knows it */
+    say(0, "netns", json_integer(0)); /* unknown to both */
     say(1, "netns", json_integer(0));
     start_check_nodes(&run);
     assert_int_equal(node[1].state, NODE_RUNNING);
@@ -152,7 +152,7 @@ static void test_not_twice(void **state)
 static void test_slots(void **state)
 {
     (void)state;
-    plan_node[0].is_local = plan_node[1].is_local = true; /* the user said so */
+    plan_node[0].is_local = plan_node[1].is_local = true; /* the user intends it */
     start_check_nodes(&run);
     assert_int_equal(node[1].state, NODE_RUNNING);
     plan_node[0].is_local = false;
@@ -160,7 +160,7 @@ static void test_slots(void **state)
     slot[1][1] = 3;
     start_check_nodes(&run);
     assert_int_equal(node[1].state, NODE_RUNNING);
-    slot[1][1] = 1; /* one is enough */
+    slot[1][1] = 1; /* one common slot is enough */
     start_check_nodes(&run);
     assert_int_equal(node[1].state, NODE_FAILED);
 }
@@ -185,7 +185,7 @@ static void test_spare(void **state)
     expect_failure(2, EXIT_DATA, "this is the same machine as te1");
 }
 
-/* Those that are over, or have not answered, are no reason. */
+/* The check ignores nodes that are over or have not answered. */
 static void test_spare_alone(void **state)
 {
     (void)state;
@@ -196,7 +196,7 @@ static void test_spare_alone(void **state)
     assert_int_equal(node[2].state, NODE_RUNNING);
 }
 
-/* --- one is ready --------------------------------------------------------------- */
+/* --- a node is ready ------------------------------------------------------------ */
 
 static bool ready(size_t which, const char *json)
 {
@@ -244,7 +244,7 @@ static void test_gpu_is_in_use(void **state)
     options.require_idle_gpus = true;
     assert_false(ready(0, one));
     expect_failure(0, EXIT_CREATE, "GPU 0,1 is in use by pid 7 of ann, for 3 h");
-    plan.command = COMMAND_EXEC; /* uses none */
+    plan.command = COMMAND_EXEC; /* needs no GPUs */
     assert_true(ready(1, one));
 }
 
@@ -287,7 +287,7 @@ static void test_left(void **state)
 
 /* --- the clocks ------------------------------------------------------------------ */
 
-/* Its clock is that far ahead, as well as a round trip of so long can tell. */
+/* The node's clock is ahead by ahead_s, measured with a round trip of trip_s. */
 static void is_ahead(size_t which, double ahead_s, double trip_s)
 {
     struct timespec real;
@@ -305,10 +305,10 @@ static void test_clocks(void **state)
     (void)state;
     start_check_clocks(&run);
     is_ahead(0, 0, 0.001);
-    say(0, "time_ns", json_integer(0)); /* it did not say */
+    say(0, "time_ns", json_integer(0)); /* not reported */
     start_check_clocks(&run);
     is_ahead(0, 0.5, 0.001);
-    is_ahead(1, 100, 200); /* nobody can tell */
+    is_ahead(1, 100, 200); /* too imprecise */
     start_check_clocks(&run);
     expect_told("");
     is_ahead(1, 60, 0.001);

@@ -1,4 +1,4 @@
-/* test_world.c - the nodes of the first world and of the next: who stays, who comes, who goes
+/* test_world.c - the nodes of the first and the next world: which stay, come and go
  *
  * The other parts of the run are in world_fixture.c.
  * SPDX-License-Identifier: Apache-2.0
@@ -47,7 +47,7 @@ static void test_first(void **state)
     assert_ptr_equal(run.node[1]->ops, &phase_node_ops);
 }
 
-/* The spare gets the place of the lost node, and all keep theirs. */
+/* The spare gets the place of the lost node; the others keep theirs. */
 static void test_replaced(void **state)
 {
     struct node *stays = run.node[0], *comes = spare;
@@ -80,7 +80,7 @@ static void test_closes_up(void **state)
     assert_ptr_equal(run.node[0], second);
 }
 
-/* A node that stays without a place is the pool's. */
+/* A node that stays without a place goes into the pool. */
 static void test_smaller(void **state)
 {
     struct node *second = run.node[1];
@@ -96,7 +96,7 @@ static void test_smaller(void **state)
     assert_int_equal(run.outcome.nodes, 1);
 }
 
-/* It was lost, and its host is here again with another agent. */
+/* te2 was lost, and its host is back with another agent. */
 static void test_back(void **state)
 {
     (void)state;
@@ -116,7 +116,7 @@ static void test_impossible(void **state)
     struct error err;
 
     (void)state;
-    options.no_ssh = true; /* such a plan has one node */
+    options.no_ssh = true; /* its plan has one node */
     options.node_rank = 9;
     assert_int_equal(world_change(&run, &rules, world, 2, &err), -1);
     assert_non_null(strstr(err.text, "--node_rank 9"));
@@ -126,7 +126,7 @@ static void test_impossible(void **state)
     assert_int_equal(members.place[1], 1);
 }
 
-/* --- what the options say -------------------------------------------------------- */
+/* --- rules from the options ------------------------------------------------------ */
 
 static void test_rules(void **state)
 {

@@ -1,4 +1,4 @@
-/* test_world_batch.c - the batch of a world, and which hosts are the first world
+/* test_world_batch.c - the batch of a world, and the hosts of the first world
  *
  * The other parts of the run are in world_fixture.c.
  * SPDX-License-Identifier: Apache-2.0
@@ -61,7 +61,7 @@ static void test_batch(void **state)
     assert_int_equal(run.batch.first.total, 24);
 }
 
-/* Only an elastic world needs to know it. */
+/* Only an elastic world needs its batch. */
 static void test_batch_of_fixed_world(void **state)
 {
     (void)state;
@@ -72,7 +72,7 @@ static void test_batch_of_fixed_world(void **state)
     assert_int_equal(plan.accumulation_steps, 0);
 }
 
-/* Two ranks have parts of one model. */
+/* Two ranks share one model. */
 static void test_batch_of_parts(void **state)
 {
     (void)state;
@@ -83,7 +83,7 @@ static void test_batch_of_parts(void **state)
     assert_int_equal(run.batch.first.total, 12);
 }
 
-/* A run that goes on keeps the batch of its first world, of eight ranks, with four. */
+/* A resumed run keeps the batch of its first world of eight ranks, now with four ranks. */
 static void test_batch_of_last_world(void **state)
 {
     (void)state;
@@ -96,7 +96,7 @@ static void test_batch_of_last_world(void **state)
     json_decref(options.last_world);
 }
 
-/* Three nodes are here, but six ranks would not have a batch of 8. */
+/* Three nodes are connected, but six ranks could not have a batch of 8. */
 static void test_held(void **state)
 {
     (void)state;
@@ -111,7 +111,7 @@ static void test_held(void **state)
     assert_false(world_is_held(&run, &rules, 2));
 }
 
-/* Three ranks do not have the batch of four, with what the file says or with nothing that fits. */
+/* Three ranks cannot keep the batch of four ranks; the file gives another one. */
 static void test_batch_may_change(void **state)
 {
     (void)state;
@@ -125,7 +125,7 @@ static void test_batch_may_change(void **state)
     expect_told(ROOM "muster: warning: 3 ranks do not keep the global batch 8: it becomes 6 "
                 "(0: not known)\n;");
     assert_int_equal(plan.accumulation_steps, 1);
-    assert_int_equal(run.batch.first.total, 8); /* a later world may have it again */
+    assert_int_equal(run.batch.first.total, 8); /* a later world may restore it */
 }
 
 static void test_batch_not_known(void **state)
@@ -141,7 +141,7 @@ static void test_batch_not_known(void **state)
     assert_int_equal(plan.accumulation_steps, 0);
 }
 
-/* muster cannot read it: the script may. */
+/* muster cannot parse the file, but the script may. */
 static void test_no_config(void **state)
 {
     (void)state;
@@ -219,7 +219,7 @@ static void test_first_size_batch(void **state)
     expect_none("the batch sizes of ds.json suit no number of ranks that these nodes can have");
 }
 
-/* Its nodes come first; te2 is to stay out, since two were asked for then. */
+/* The nodes of the last world come first; te2 stays out, because that run's target was two. */
 static void test_first_size_again(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
-/* world_fixture.h - a run between two generations, of which all but world.c is the test
+/* world_fixture.h - a run between two generations in which the test plays all parts but world.c
  *
- * The test notes what the other parts are told. te1 and te2 have places, with two ranks each, and
- * stay; te3 is a spare.
+ * The test notes the calls to the other parts. te1 and te2 have places, with two ranks each,
+ * and stay; te3 is a spare.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_WORLD_FIXTURE_H
@@ -12,22 +12,22 @@
 extern struct host         host[HOSTS];
 extern struct selected     selected[HOSTS];
 extern struct selection    hosts; /* all three */
-extern struct member_rules rules; /* the world may not have another size */
-extern struct node        *spare; /* the pool's; NULL: it has a place */
+extern struct member_rules rules; /* the world may not change its size */
+extern struct node        *spare; /* in the pool; NULL: it has a place */
 
-/* What those are told that keep something by node, if there are two nodes. */
+/* The calls to the parts that keep state per node, if there are two nodes. */
 #define ROOM "phase;flow 2;deadline 2;hang;kvs 2;labels;status;"
 
 /* For cmocka. */
 int world_fixture_begin(void **state);
 int world_fixture_end(void **state);
 
-/* Another agent on that host, which waits for a place. */
+/* Makes another agent on that host, which waits for a place. */
 struct node *waiting(size_t which);
 void         no_spare(void);
-/* The world may have another size. */
+/* Allows the world to change its size. */
 void elastic(void);
-/* That is the world now; what was told before is forgotten. */
+/* Changes the world to these hosts; forgets the calls before. */
 void change(size_t first, size_t second, size_t places);
 
 #endif
