@@ -1,8 +1,9 @@
 /* muster.c - see muster.h
  *
- * One line to muster, and one back. Each request has a tag that its answer repeats, and is made
- * under a lock of this process: so threads, and processes that were forked and share the socket,
- * get their own answers, and what was meant for a process that was killed meanwhile is skipped.
+ * A request is one line to muster, and its answer one line back. Each request has a tag that
+ * its answer repeats, and is made under a lock of this process. Threads, and forked processes
+ * that share the socket, therefore get their own answers, and an answer to a process that has
+ * been killed is skipped.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "muster.h"
@@ -20,10 +21,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LINE_SIZE 4097 /* muster takes and sends no longer ones */
+#define LINE_SIZE 4097 /* muster accepts and sends no lines longer than this */
 #define NAME_MAX_ 64
 #define TAG_SIZE  64
-#define ANSWER_S  300 /* muster may have to connect to this node again */
+#define ANSWER_S  300 /* muster may have to reconnect to this node */
 
 struct muster_shards {
     char name[NAME_MAX_ + 1];
@@ -154,7 +155,7 @@ static int about(const struct muster_shards *shards, const char *command,
                (long long)shard->id);
 }
 
-/* 0 or 1 as muster says, with its answer; or -1. */
+/* Sends a request. Returns 0 or 1 as muster answers, with the answer; or -1. */
 static int ask(char answer[LINE_SIZE], const char *format, ...)
 {
     char    line[LINE_SIZE], tag[TAG_SIZE];
@@ -200,7 +201,7 @@ static void begin(void)
     pthread_atfork(NULL, NULL, after_fork);
 }
 
-/* Another thread of the parent may have held it. */
+/* Another thread of the parent may have held the mutex. */
 static void after_fork(void)
 {
     pthread_mutex_init(&mutex, NULL);
@@ -235,8 +236,8 @@ static int descriptor(void)
     return (int)fd;
 }
 
-/* A lock of this process on the socket, which ends with the process. Not for ever: whoever has it
- * may have been stopped. */
+/* Takes this process's lock on the socket, which ends with the process. Does not wait forever:
+ * the process that has the lock may have been stopped. */
 static int lock(int fd, int64_t until_ms)
 {
     struct flock wanted = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -272,7 +273,8 @@ static int write_all(int fd, const char *line, size_t size)
     return 0;
 }
 
-/* Nobody else reads while we do. Whatever is not the answer was for somebody who has gone. */
+/* No other process reads while we have the lock. A line that is not our answer was for a
+ * process that is gone. */
 static int read_answer(int fd, const char *tag, int64_t until_ms, char answer[LINE_SIZE])
 {
     struct pollfd wait = { .fd = fd, .events = POLLIN };

@@ -1,4 +1,4 @@
-/* muster.h - what ranks of a muster run may ask muster for (libmuster)
+/* muster.h - requests from the ranks of a run to muster (libmuster)
  *
  * Shards: each record of a dataset is read once, whatever happens to the ranks.
  *
@@ -7,12 +7,13 @@
  *         if (train(shard.start, shard.end) == 0)
  *             muster_shards_done(shards, &shard);
  *
- * A rank gets one shard after the other, records [start, end) of the dataset. If it is killed, or
- * says nothing of a shard until the lease ends, another rank gets that shard.
+ * A rank gets one shard after the other: records [start, end) of the dataset. If the rank is
+ * killed, or does not report on a shard before the lease ends, another rank gets that shard.
  *
- * A function that returns -1 or NULL has failed: muster_error() has one sentence about it. All may
- * be called from any thread, and by processes that the rank has forked. They use the descriptor
- * PMI_FD, as MPI_Init() and MPI_Finalize() do: not both at the same moment.
+ * A function that returns -1 or NULL has failed: muster_error() returns one sentence about the
+ * reason. All functions may be called from any thread, and by processes that the rank has
+ * forked. They use the descriptor PMI_FD, as MPI_Init() and MPI_Finalize() do: do not call both
+ * at the same time.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_H
@@ -32,35 +33,36 @@ struct muster_shard {
     int64_t start, end; /* records [start, end) */
 };
 
-/* Every rank opens a dataset with the same values. shard: records of a shard. settings, or NULL:
- * words separated by a blank, "epochs=3 shuffle=1 seed=7 lease=10m retries=3"; epochs=0 is without
- * end. muster_shards_close() frees what this returns. */
+/* Opens a dataset. Every rank must give the same values. shard: records per shard. settings, or
+ * NULL: words separated by a blank, "epochs=3 shuffle=1 seed=7 lease=10m retries=3"; epochs=0
+ * means without end. Free the result with muster_shards_close(). */
 struct muster_shards *muster_shards_open(const char *name, int64_t records, int64_t shard,
                                          const char *settings);
-void                  muster_shards_close(struct muster_shards *shards); /* NULL is fine */
+void                  muster_shards_close(struct muster_shards *shards); /* may be NULL */
 
-/* 1: *shard is the next one. 0: that was all. */
+/* Returns 1 with the next shard in *shard; 0: there are no more. */
 int muster_shards_next(struct muster_shards *shards, struct muster_shard *shard);
 
-/* After that: waits until a shard has come back, 1, or all of them are done, 0. Not for ranks that
- * wait for each other in each step: those that still have shards would never get there. */
+/* Call this after muster_shards_next() has returned 0. Waits until a shard has come back, and
+ * returns 1, or until all shards are done, and returns 0. Not for ranks that wait for each
+ * other in each step: the ranks that still have shards would wait for this one forever. */
 int muster_shards_wait(struct muster_shards *shards);
 
-/* It was read. 0; or 1: too late, another rank has it, or had it. */
+/* Reports that shard was read. Returns 0; or 1: too late, another rank has or had it. */
 int muster_shards_done(struct muster_shards *shards, const struct muster_shard *shard);
 
-/* Work on it goes on: its lease begins anew; NULL: those of all that this rank has. 0; or 1, as
- * above. */
+/* Renews the lease of a shard that this rank is still reading; NULL: of all its shards. Returns
+ * 0; or 1, as above. */
 int muster_shards_renew(struct muster_shards *shards, const struct muster_shard *shard);
 
-/* It cannot be read here. 0; or 1, as above. */
+/* Reports that shard cannot be read here. Returns 0; or 1, as above. */
 int muster_shards_fail(struct muster_shards *shards, const struct muster_shard *shard);
 
-/* How many shards there are (what is "all"; 0: without end), are "done", and so on: the words of
- * the answer to cmd=shard_state. -1. */
+/* Returns how many shards there are (what is "all"; 0: without end), how many are "done", and
+ * so on; the words are those of the answer to cmd=shard_state. Returns -1 on failure. */
 int64_t muster_shards_count(struct muster_shards *shards, const char *what);
 
-/* Why the last call of this thread has failed. */
+/* Returns why the last failed call in this thread failed. */
 const char *muster_error(void);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* buffer.h - a growing array of bytes
  *
- * Start from { 0 }. The caller must bound what could grow without limit.
+ * Start from { 0 }. The caller must limit a buffer that could grow without bound.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_BUFFER_H
@@ -13,10 +13,10 @@ struct buffer {
     size_t size, room;
 };
 
-/* Make room for that many more bytes; the caller writes there and adds to size. */
+/* Makes room for this many more bytes; the caller writes there and adds to size. */
 char *buffer_reserve(struct buffer *buffer, size_t more);
 void  buffer_add(struct buffer *buffer, const void *bytes, size_t size);
 void  buffer_add_text(struct buffer *buffer, const char *text);
-void  buffer_clear(struct buffer *buffer); /* free the bytes; empty again */
+void  buffer_clear(struct buffer *buffer); /* frees the bytes; the buffer is empty again */
 
 #endif

@@ -18,7 +18,7 @@ static inline int64_t clock_now_ns(void)
     return now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
-/* The same, but it also counts while the machine is suspended. */
+/* Also counts while the machine is suspended. */
 static inline int64_t clock_boot_ns(void)
 {
     struct timespec now;
@@ -27,7 +27,7 @@ static inline int64_t clock_boot_ns(void)
     return now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
-/* Seconds as libevent wants them. */
+/* Converts seconds to libevent's type. */
 static inline struct timeval clock_interval(double seconds)
 {
     struct timeval interval = { .tv_sec = (time_t)seconds };

@@ -158,7 +158,7 @@ const char *entry_target_fault(const char *path, const char *target)
     return NULL;
 }
 
-/* How many directories of the tree the link is in. */
+/* Returns how many directories of the tree contain the link. */
 static size_t depth_of(const char *path)
 {
     size_t depth = 0;

@@ -21,7 +21,7 @@
 #include "err.h"
 
 #define ENTRY_HEADER_BYTES 32
-#define ENTRY_PATH_MAX     4095 /* what Linux takes */
+#define ENTRY_PATH_MAX     4095 /* Linux's limit */
 #define ENTRY_NAME_MAX     255
 #define ENTRY_BYTES_MAX    (ENTRY_HEADER_BYTES + 2 * ENTRY_PATH_MAX)
 
@@ -43,18 +43,19 @@ struct entry_reader {
     char                 path[ENTRY_PATH_MAX + 1], target[ENTRY_PATH_MAX + 1];
 };
 
-/* 1: *entry is the next one; 0: there is none; -1: the sender broke the rules. */
+/* Returns 1 with the next entry in *entry; 0 if there is none; -1 if the sender broke the
+ * rules. */
 int entry_next(struct entry_reader *reader, struct entry *entry, struct error *err);
 
-/* Write entry to at, which has room for ENTRY_BYTES_MAX. Returns the number of bytes. */
+/* Writes entry to at, which has room for ENTRY_BYTES_MAX. Returns the number of bytes. */
 size_t entry_put(unsigned char *at, const struct entry *entry);
 
-/* Why path cannot be that of an entry, or NULL if it can: it must be relative, with no empty
- * name, "." or "..", and not too long. */
+/* Returns why path cannot be the path of an entry, or NULL if it can: it must be relative, with
+ * no empty name, "." or "..", and not too long. */
 const char *entry_path_fault(const char *path);
 
-/* The same for the target of the link path: relative, with ".." only before all other names,
- * and not so many that it leaves the tree, which is the first name of path. Every link obeys
+/* The same for the target of the link path: it must be relative, with ".." only before all
+ * other names, and must not leave the tree, which is the first name of path. Every link obeys
  * this, so no combination of links leaves the tree either. */
 const char *entry_target_fault(const char *path, const char *target);
 

@@ -9,16 +9,16 @@
 #define MUSTER_ERR_H
 
 struct error {
-    char text[1024]; /* never empty after a failure; cut with "..." when too long */
+    char text[1024]; /* never empty after a failure; ends in "..." if truncated */
 };
 
-/* Write the text (printf style) and return -1. err may be NULL. The arguments may point into
+/* Writes the text (printf style) and returns -1. err may be NULL. The arguments may point into
  * err->text itself, so a caller can add a prefix. Control characters become '?'. */
 int err_set(struct error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Control characters (also C1 in UTF-8) become '?': texts quote files, command lines and other
- * machines, and may be printed on a terminal. */
+/* Replaces control characters (also C1 in UTF-8) by '?': texts quote files, command lines and
+ * other machines, and may be printed on a terminal. */
 void text_make_harmless(char *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* exit_code.h - the exit codes of muster and its agent, which the manual lists; names of signals
+/* exit_code.h - exit codes of muster and its agent, as in the manual; names of signals
  *
  * The code of a rank always passes through unchanged, 128+N for a signal.
  * SPDX-License-Identifier: Apache-2.0
@@ -30,8 +30,8 @@ struct signal_name {
     char text[24];
 };
 
-/* "SIGKILL", or "signal 40" for one without a name. Any number will do. It is for the arguments of
- * printf: signal_name(number).text */
+/* Returns "SIGKILL", or "signal 40" for a signal without a name. Accepts any number. Use it in
+ * the arguments of printf(): signal_name(number).text */
 static inline struct signal_name signal_name(int number)
 {
     const char        *name = sigabbrev_np(number);

@@ -17,10 +17,10 @@
 
 #include "xalloc.h"
 
-#define COLUMNS 80 /* of a terminal that does not say */
+#define COLUMNS 80 /* for a terminal of unknown width */
 
-/* Without close_range() (before Linux 5.9, or forbidden by a container) close those that /proc
- * lists, since the limit may be a thousand million; without /proc the first 65536. */
+/* Without close_range() (before Linux 5.9, or forbidden by a container) closes the descriptors
+ * that /proc lists, because the limit may be a billion; without /proc, the first 65536. */
 void fd_close_from(int first)
 {
     DIR           *open_ones;

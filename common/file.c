@@ -34,7 +34,7 @@ char *file_read_at_once(const char *path, size_t max, size_t *size, struct error
     return read_file(path, false, max, size, err);
 }
 
-/* A pipe with nothing in it: its writer may not have started yet. */
+/* If a pipe is empty, its writer may not have started yet. */
 static char *read_file(const char *path, bool may_wait, size_t max, size_t *size,
                        struct error *err)
 {

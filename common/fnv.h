@@ -1,4 +1,4 @@
-/* fnv.h - FNV-1a in 64 bits: enough to notice a difference, not to keep somebody from hiding one
+/* fnv.h - FNV-1a in 64 bits: detects a difference, unless an attacker hides it
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_FNV_H
@@ -9,7 +9,7 @@
 
 #define FNV_START UINT64_C(14695981039346656037)
 
-/* hash is FNV_START, or what was returned for the bytes before these. */
+/* hash is FNV_START, or the result for the bytes before these. */
 static inline uint64_t fnv_add(uint64_t hash, const void *bytes, size_t size)
 {
     const unsigned char *at = bytes;

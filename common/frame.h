@@ -18,17 +18,17 @@
 
 #include "err.h"
 
-#define FRAME_PROTOCOL     2 /* to increase when an older peer would misread it */
+#define FRAME_PROTOCOL     2 /* increase it if an older peer would misread a frame */
 #define FRAME_HEADER_BYTES 16
 #define FRAME_BODY_MAX     (1u << 20)
 #define FRAME_NONCE_CHARS  32          /* lower-case hex */
-#define FRAME_RANKS_MAX    1024        /* on one node */
+#define FRAME_RANKS_MAX    1024        /* ranks of one node */
 #define FRAME_WORLD_MAX    (1 << 20)   /* ranks of a run */
 #define FRAME_SOCKET_MAX   96          /* name of a reconnect socket: sun_path holds 108 */
 #define FRAME_TASK_LINE_MAX  (64u << 10) /* bytes of one line of a task */
-#define FRAME_TASK_LINES_MAX 4096        /* of one task */
-#define FRAME_TASK_BYTES_MAX (2u << 20)  /* all of them */
-#define FRAME_NOISE_MAX    (256 * 1024) /* bytes of noise from the login shell before the nonce */
+#define FRAME_TASK_LINES_MAX 4096        /* lines of one task */
+#define FRAME_TASK_BYTES_MAX (2u << 20)  /* bytes of all its lines */
+#define FRAME_NOISE_MAX    (256 * 1024) /* noise bytes from the login shell before the nonce */
 
 enum frame_type {
     FRAME_HELLO = 1, /* A>L json: who and what this node is */
@@ -38,50 +38,52 @@ enum frame_type {
     FRAME_PLAN,      /* L>A json: what to run here; names blobs by id */
     FRAME_READY,     /* A>L json: all checks passed, nothing started yet */
     FRAME_GO,        /* L>A raw: start the ranks, with these variables */
-    FRAME_STARTED,   /* A>L json: this rank runs, its pid */
+    FRAME_STARTED,   /* A>L json: this rank is running; its pid */
     FRAME_OUTPUT,    /* A>L raw: bytes of rank/stream; empty body: end of stream */
     FRAME_CREDIT,    /* L>A u32: this many more OUTPUT bytes may be sent;
                         A>L u32: this many bytes of ENTRIES, FILE and DATA are processed */
     FRAME_EXIT,      /* A>L json: how this rank ended */
     FRAME_KVS,       /* A>L json: PMI puts, all local ranks in barrier;
                         L>A json: the union, barrier over */
-    FRAME_ABORT,     /* A>L json: a rank asked by PMI to end the run */
+    FRAME_ABORT,     /* A>L json: a rank asked over PMI to end the run */
     FRAME_SIGNAL,    /* L>A json: pass this signal to every rank */
     FRAME_STOP,      /* L>A json: TERM now, KILL after grace_s */
-    FRAME_PING,      /* both  u64: sender's monotonic ns; L>A u64: ns since it heard the agent */
-    FRAME_PONG,      /* both  u64 u64: the ping's, then the answerer's clock */
+    FRAME_PING,      /* both  u64: sender's monotonic ns;
+                        L>A u64: ns since it heard the agent */
+    FRAME_PONG,      /* both  u64 u64: the ping's number, then the clock of the PONG's sender */
     FRAME_ERROR,     /* A>L json: this node cannot continue */
     FRAME_DONE,      /* A>L json: no process of the run is left here; last frame */
-    FRAME_CLEAN,     /* L>A json: look for what earlier runs left, end it */
+    FRAME_CLEAN,     /* L>A json: look for what earlier runs left, and remove it */
     FRAME_CLEANED,   /* A>L json: what was found */
     FRAME_IDLE,      /* A>L json: how long the ranks here have done nothing */
-    FRAME_STACKS,    /* L>A empty: where are they? */
+    FRAME_STACKS,    /* L>A empty: send the stacks of the ranks */
     FRAME_STACKED,   /* A>L json: their stacks */
-    FRAME_ACK,       /* both  u64: this many bytes of your stream have come (resend_queue.h) */
+    FRAME_ACK,       /* both  u64: bytes of your stream that were received (resend_queue.h) */
     FRAME_RECONNECT, /* L>A json: continue a run over this connection */
-    FRAME_RESUMED,   /* A>L json: done; both continue where the other is */
+    FRAME_RESUMED,   /* A>L json: reconnected; both continue where the other end is */
     FRAME_DUMPING,   /* A>L json: DONE is late, core files are being written */
     FRAME_TREE,      /* L>A json: entries of a tree follow, below this directory */
-    FRAME_ENTRIES,   /* both raw: some of them (entry.h) */
+    FRAME_ENTRIES,   /* both raw: some of the entries (entry.h) */
     FRAME_WANTED,    /* A>L u32 each: send the contents of these; answers ENTRIES */
-    FRAME_FILE,      /* both raw: a chunk's id (chunk.h): its contents follow */
-    FRAME_DATA,      /* both raw: some of them; empty body: the rest is not sent */
-    FRAME_FAILED,    /* A>L json: this entry could not be written here, or not be read */
+    FRAME_FILE,      /* both raw: a chunk's id (chunk.h); its contents follow */
+    FRAME_DATA,      /* both raw: a part of the contents; empty body: the rest is not sent */
+    FRAME_FAILED,    /* A>L json: this entry could not be written or read here */
     FRAME_TASK,      /* L>A json: do this in a child (muster doctor, muster bootstrap) */
-    FRAME_TASK_LINE, /* A>L json: what it says */
+    FRAME_TASK_LINE, /* A>L json: a line of its output */
     FRAME_TASK_END,  /* A>L json: how it ended */
-    FRAME_SUMS = 39, /* L>A raw: rows of chunk.h: chunks that this node is to have; A>L: it has */
-    FRAME_NEED,      /* both raw: ids of those that the other end is to send */
+    FRAME_SUMS = 39, /* L>A raw: rows (chunk.h) of chunks this node must have; A>L: it has */
+    FRAME_NEED,      /* both raw: ids of the chunks that the other end must send */
     FRAME_HAVE,      /* A>L raw: 4 x u64: rows settled, files, bytes, bytes from other nodes */
-    FRAME_LISTEN,    /* L>A json: expect this node, it will ask for chunks; A>L json: where */
+    FRAME_LISTEN,    /* L>A json: expect chunk requests from this node; A>L json: where */
     FRAME_LINK,      /* L>A json: ask that node for chunks; or the launcher again */
-    FRAME_LINKED,    /* A>L json: that works; or why it does not */
-    FRAME_GIVE,      /* L>A json: these paths are wanted from this node */
-    FRAME_LIST,      /* L>A empty: the next ENTRIES of them; empty: there are no more */
-    FRAME_HASH,      /* L>A raw: ids of those chunks whose SUMS are wanted */
-    FRAME_NOTICE,    /* A>L json: this node is to go; L>A json: a node is to go, tell the ranks */
-    FRAME_NOTICED,   /* A>L json: they were told */
-    FRAME_CHECKPOINT, /* A>L json: a file is there that is newer than the notice */
+    FRAME_LINKED,    /* A>L json: the link works; or why it does not */
+    FRAME_GIVE,      /* L>A json: paths that this node must send */
+    FRAME_LIST,      /* L>A empty: send the next ENTRIES; empty ones: there are no more */
+    FRAME_HASH,      /* L>A raw: send the SUMS of the chunks with these ids */
+    FRAME_NOTICE,    /* A>L json: this node will leave;
+                        L>A json: a node will leave, notify the ranks */
+    FRAME_NOTICED,   /* A>L json: the ranks have been notified */
+    FRAME_CHECKPOINT, /* A>L json: there is a file newer than the notice */
     FRAME_SHARD,     /* A>L raw: a rank's request about shards of data; L>A: the answer */
     FRAME_TYPE_COUNT
 };
@@ -97,30 +99,30 @@ struct frame {
     size_t               size;
 };
 
-/* Name of a type for the log: "HELLO". */
+/* Returns the name of a type for the log: "HELLO". */
 const char *frame_name(enum frame_type type);
 
-/* Append one frame. size must be <= FRAME_BODY_MAX. */
+/* Appends one frame. size must be <= FRAME_BODY_MAX. */
 void frame_put(struct evbuffer *out, const struct frame *frame);
 
-/* Append only the header; the caller adds the body itself. */
+/* Appends only the header; the caller adds the body. */
 void frame_put_header(struct evbuffer *out, const struct frame *frame);
 
-/* Append a control frame and release its json. Text that JSON cannot hold (not UTF-8) must not
- * be in it: such bytes are sent in blobs. */
+/* Appends a control frame and releases its json, which must not contain text that JSON cannot
+ * hold (not UTF-8). Such bytes are sent in blobs. */
 void frame_put_json(struct evbuffer *out, enum frame_type type, uint32_t generation,
                     uint32_t rank, json_t *body);
 
-/* Look at the first frame of in. 1: *frame is filled, its body points into in until
+/* Parses the first frame of in. Returns 1: *frame is filled, and its body points into in until
  * frame_drop(in, frame). 0: more bytes are needed. -1: not a frame. */
 int  frame_peek(struct evbuffer *in, struct frame *frame, struct error *err);
 void frame_drop(struct evbuffer *in, const struct frame *frame);
 
-/* The body as a JSON object; caller releases. NULL with a text in err. */
+/* Returns the body as a JSON object, which the caller releases; NULL with the reason in err. */
 json_t *frame_json(const struct frame *frame, struct error *err);
 
-/* A JSON string of bytes that need not be UTF-8 (a path, an error text): NUL and bytes that are
- * not UTF-8 become '?'. For texts that people read, never for data. */
+/* Returns a JSON string of bytes that may not be UTF-8 (a path, an error text): NUL and bytes
+ * that are not UTF-8 become '?'. For texts that people read, never for data. */
 json_t *json_text(const char *bytes, size_t size);
 
 void     put_u32(unsigned char *at, uint32_t value);

@@ -24,8 +24,8 @@ static size_t read_digits(const char *text, char number[HOSTRANGE_DIGITS_MAX + 1
 static int    multiply(struct strlist *names, const struct strlist *choices,
                        struct error *err);
 
-/* A word is a row of pieces, literal text or a bracket. Each piece is a list
- * of choices, and the names are the product of these lists. */
+/* A word is a sequence of pieces, each literal text or a bracket. Each piece is a list of
+ * choices, and the names are the product of these lists. */
 int hostrange_expand(const char *word, struct strlist *names, struct error *err)
 {
     struct strlist made = { 0 }, choices = { 0 };
@@ -60,7 +60,7 @@ out:
     return rc;
 }
 
-/* "[::1]" and all that follows it. */
+/* Does word begin like "[::1]"? Then all of it is literal. */
 static bool is_address(const char *word)
 {
     size_t inside = *word == '[' ? strcspn(word, ":]") : 0;
@@ -68,7 +68,7 @@ static bool is_address(const char *word)
     return inside > 0 && word[inside] == ':';
 }
 
-/* "[1-4,7]" at *at, which is moved past it. */
+/* Reads "[1-4,7]" at *at, and moves *at past it. */
 static int read_bracket(const char **at, struct strlist *choices, struct error *err)
 {
     const char *item = *at + 1, *close = strchr(*at, ']');
@@ -89,7 +89,7 @@ static int read_bracket(const char **at, struct strlist *choices, struct error *
     return 0;
 }
 
-/* "7", "01-16" or "1-9/2". The digits of the first number are the width of all. */
+/* Reads "7", "01-16" or "1-9/2". All numbers have as many digits as the first. */
 static int read_range(const char *text, size_t size, struct strlist *choices, struct error *err)
 {
     char    low[HOSTRANGE_DIGITS_MAX + 1], high[HOSTRANGE_DIGITS_MAX + 1];
@@ -125,7 +125,7 @@ static int read_range(const char *text, size_t size, struct strlist *choices, st
     return 0;
 }
 
-/* Copy the leading digits of text. Returns their number; 0 also for too many. */
+/* Copies the leading digits of text. Returns their number; 0 also if there are too many. */
 static size_t read_digits(const char *text, char number[HOSTRANGE_DIGITS_MAX + 1])
 {
     size_t width = strspn(text, DIGITS);
@@ -137,7 +137,7 @@ static size_t read_digits(const char *text, char number[HOSTRANGE_DIGITS_MAX + 1
     return width;
 }
 
-/* Each name so far, followed by each choice. */
+/* Appends each choice to each name. */
 static int multiply(struct strlist *names, const struct strlist *choices, struct error *err)
 {
     struct strlist product = { 0 };
@@ -159,7 +159,7 @@ static int multiply(struct strlist *names, const struct strlist *choices, struct
     return 0;
 }
 
-/* A name cut at its last number: "rack2-07.lan" is "rack2-", 07, ".lan". */
+/* A name split at its last number: "rack2-07.lan" is "rack2-", 07, ".lan". */
 struct split {
     const char *name, *suffix;
     int         prefix, digits; /* lengths; digits 0: nothing to fold */

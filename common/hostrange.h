@@ -12,17 +12,17 @@
 #include "err.h"
 #include "strlist.h"
 
-#define HOSTRANGE_NAMES_MAX 65536 /* that one word may expand to */
+#define HOSTRANGE_NAMES_MAX 65536 /* one word may expand to this many */
 #define HOSTRANGE_NAME_MAX 255    /* characters of a name: more than DNS allows */
 #define HOSTRANGE_BRACKETS_MAX 8
-#define HOSTRANGE_DIGITS_MAX 18 /* of a number: it fits into 63 bits */
+#define HOSTRANGE_DIGITS_MAX 18 /* per number, so that it fits into 63 bits */
 
-/* Add the names that word stands for; a word without brackets stands for
- * itself. -1 with the reason in err and names as they were. */
+/* Adds the names that word expands to; a word without brackets expands to itself. Returns -1
+ * with the reason in err and leaves names unchanged. */
 int hostrange_expand(const char *word, struct strlist *names, struct error *err);
 
-/* The inverse: names in any order, each counted once, as words separated by
- * commas: "gw,node[01-16,20]". Caller frees. */
+/* The inverse: returns the names, in any order and each counted once, as words separated by
+ * commas: "gw,node[01-16,20]". The caller frees it. */
 char *hostrange_fold(const struct strlist *names);
 
 #endif

@@ -66,7 +66,8 @@ DEFINE_LOG(log_note, LOG_WARN, "")
 DEFINE_LOG(log_info, LOG_INFO, "")
 DEFINE_LOG(log_debug, LOG_DEBUG, "")
 
-/* From LOG_INFO on the time is shown as well: these lines tell a story. */
+/* At level LOG_INFO and LOG_DEBUG all lines have the time, because together they tell a
+ * story. */
 static void put(enum log_level level, const char *word, const char *format, va_list ap)
 {
     char text[2048];
@@ -84,7 +85,7 @@ static void put(enum log_level level, const char *word, const char *format, va_l
     errno = saved;
 }
 
-/* One line to one destination. */
+/* Writes one line to one destination. */
 static void put_line(void (*to)(const char *line, size_t size), const char *word, int with_time,
                      const char *text)
 {

@@ -12,19 +12,20 @@
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
-/* name: of the program, put before each line ("muster: "). */
+/* name: the program's name, printed before each line ("muster: "). */
 void log_init(const char *name, enum log_level level);
 int  log_wants(enum log_level level);
 
-/* Send whole lines (with their newline) elsewhere; NULL: to stderr again. */
+/* Sends whole lines (with their newline) to sink; NULL: to stderr again. */
 void log_sink(void (*sink)(const char *line, size_t size, void *arg), void *arg);
 
-/* Also pass every line from LOG_INFO up to copy, whatever the level is; NULL ends that. */
+/* Also passes every error, warning and LOG_INFO line to copy, whatever the level is; NULL stops
+ * that. */
 void log_copy(void (*copy)(const char *line, size_t size, void *arg), void *arg);
 
 void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* As wanted as a warning, but nothing is wrong: what happened, and what follows. */
+/* Shown like a warning, although nothing is wrong: what happened, and what follows. */
 void log_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define LENGTH_MAX       40 /* of a word that is compared at all */
+#define LENGTH_MAX       40 /* longer words are not compared */
 #define LETTERS_PER_SLIP 4
 
 static size_t distance(const char *name, size_t length, const char *known, size_t known_length);
@@ -26,7 +26,8 @@ size_t nearby(const char *name, size_t length, const char *known)
     return found * LETTERS_PER_SLIP <= length ? found : SIZE_MAX;
 }
 
-/* Optimal string alignment: Levenshtein's distance, and a swap of two neighbours counts once. */
+/* Optimal string alignment: Levenshtein's distance, but a swap of two neighbours counts
+ * once. */
 static size_t distance(const char *name, size_t length, const char *known, size_t known_length)
 {
     size_t cost[LENGTH_MAX + 1][LENGTH_MAX + 1], i, j;

@@ -6,8 +6,9 @@
 
 #include <stddef.h>
 
-/* How many letters differ between name and known: changed, missing, added, or swapped with the next
- * one; '-' and '_' are the same. SIZE_MAX if that is more than a slip in a name of that length. */
+/* Returns how many letters differ between name and known: changed, missing, added, or swapped
+ * with the next one; '-' and '_' are the same. SIZE_MAX if that is more than a typing error in
+ * a name of this length. */
 size_t nearby(const char *name, size_t length, const char *known);
 
 #endif

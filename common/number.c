@@ -21,7 +21,7 @@ int parse_number(const char *text, int64_t min, int64_t max, int64_t *number, st
     return 0;
 }
 
-/* The sign is applied to each digit, since INT64_MIN has no positive counterpart. */
+/* The sign is applied to each digit, because INT64_MIN has no positive counterpart. */
 static int parse_integer(const char *text, int64_t *number)
 {
     int     sign = *text == '-' ? -1 : 1;
@@ -85,9 +85,9 @@ int parse_bytes(const char *text, int64_t min, int64_t max, int64_t *bytes, stru
     return 0;
 }
 
-/* Digits, and a point with more digits if there is one. Returns what follows, NULL if text does
- * not begin with a number. Not strtold: that accepts blanks, signs, hex, "inf" and the comma of
- * the locale. */
+/* Parses digits, and a point with more digits if there is one. Returns the rest of text; NULL
+ * if text does not begin with a number. Not strtold(), which accepts blanks, signs, hex, "inf"
+ * and the comma of the locale. */
 static const char *parse_decimal(const char *text, long double *value)
 {
     const char *start = text;

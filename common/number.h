@@ -1,4 +1,4 @@
-/* number.h - numbers out of text, strictly
+/* number.h - strict parsing of numbers
  *
  * The whole text must be the number: no blanks, no sign but '-', no trailing
  * characters, ASCII digits only.
@@ -11,15 +11,15 @@
 
 #include "err.h"
 
-/* Decimal integer in [min, max]. -1 with a text such as
- * "'x4' is not a number from 1 to 65535". */
+/* Parses a decimal integer in [min, max]. Returns -1 with a text such as "'x4' is not a number
+ * from 1 to 65535". */
 int parse_number(const char *text, int64_t min, int64_t max, int64_t *number,
                  struct error *err);
 
-/* Seconds, as "90", "1.5", "30s", "10m", "2h" or "1d". */
+/* Parses seconds: "90", "1.5", "30s", "10m", "2h" or "1d". */
 int parse_seconds(const char *text, double min, double max, double *seconds, struct error *err);
 
-/* Bytes: "4096", "8K", "1.5G"; K, M, G, T (or k ...) are binary. */
+/* Parses bytes: "4096", "8K", "1.5G"; K, M, G, T (or k ...) are binary. */
 int parse_bytes(const char *text, int64_t min, int64_t max, int64_t *bytes, struct error *err);
 
 #endif

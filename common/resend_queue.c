@@ -31,7 +31,7 @@ void resend_queue_clear(struct resend_queue *queue)
     *queue = (struct resend_queue){ 0 };
 }
 
-/* Modulo 2^64: begin is 0 once these bytes are gone. */
+/* begin counts modulo 2^64: it is 0 when these bytes are gone. */
 void resend_queue_count_from_here(struct resend_queue *queue)
 {
     queue->begin = 0 - (uint64_t)evbuffer_get_length(queue->bytes);
@@ -119,7 +119,7 @@ void resend_queue_put_ack(struct resend_queue *queue, uint32_t generation)
     queue->untold_frames = 0;
 }
 
-/* An ACK that is sent again with the rest of a stream says nothing new. */
+/* An ACK that is sent again with the rest of a stream acknowledges nothing new. */
 int resend_queue_take_ack(struct resend_queue *queue, const struct frame *frame, struct error *err)
 {
     if (frame->size != 8)
@@ -152,7 +152,8 @@ static int check(const struct resend_queue *queue, uint64_t position, struct err
                    position, queue->begin, furthest(queue));
 }
 
-/* Bytes that an earlier connection took may arrive late, after a rewind that failed. */
+/* Returns the last position that the other end can have: bytes that an earlier connection took
+ * may arrive late, after a rewind that failed. */
 static uint64_t furthest(const struct resend_queue *queue)
 {
     uint64_t end = queue->begin + queue->sent;
@@ -160,7 +161,7 @@ static uint64_t furthest(const struct resend_queue *queue)
     return end > queue->end_before ? end : queue->end_before;
 }
 
-/* Drop size bytes, which were sent, perhaps over an earlier connection. */
+/* Drops size bytes, which were sent, perhaps over an earlier connection. */
 static void forget(struct resend_queue *queue, size_t size)
 {
     evbuffer_drain(queue->bytes, size);

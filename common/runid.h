@@ -1,4 +1,4 @@
-/* runid.h - the id of a run: the time when it began, and the name that its user gave it
+/* runid.h - the id of a run: when it began, and the name that the user gave it
  *
  *     20261120-073000-a1b2          sorts by time, and is unique
  *     20261120-073000-a1b2-llama    with --name llama
@@ -26,10 +26,10 @@ bool runid_is_name(const char *name);
 /* Do two runs have the same name? */
 bool runid_is_namesake(const char *id, const char *other);
 
-/* Where muster keeps a directory of each run: $XDG_STATE_HOME/muster/runs; NULL without a home.
- * Caller frees. */
+/* Returns where each run has its directory: $XDG_STATE_HOME/muster/runs; NULL without a home.
+ * The caller frees it. */
 char *runid_directory(void);
-/* For scandir() there. */
+/* A filter for scandir() of that directory. */
 int runid_is_entry(const struct dirent *entry);
 
 #endif

@@ -14,12 +14,12 @@
 
 #define SGR_MAX    64 /* longer than any colour that programs send */
 #define TAB_STOP   8
-#define GLYPH_MAX  8 /* bytes that stand for one character: \u009b */
+#define GLYPH_MAX  8 /* bytes that show one character: \u009b */
 #define COLOUR_OFF "\033[0m"
-#define CUT        "..." /* in front of a tail that was cut */
+#define CUT        "..." /* before a truncated tail */
 #define LINE       " | " /* in a tail, for a line break */
 
-/* What stands for the next character of a text. */
+/* How the next character of a text is shown. */
 struct glyph {
     size_t taken;   /* bytes of the text */
     size_t columns; /* on the screen */
@@ -72,7 +72,7 @@ char *sanitize_text(const char *text, size_t size)
     return made.bytes;
 }
 
-/* Most text is printable ASCII: how many bytes are, up to that many columns. */
+/* Returns how many bytes are printable ASCII, as most text is; at most this many columns. */
 static size_t plain(const char *text, size_t size, size_t columns)
 {
     size_t n = 0;
@@ -82,7 +82,7 @@ static size_t plain(const char *text, size_t size, size_t columns)
     return n;
 }
 
-/* Size of the SGR sequence at text, 0 if there is none. */
+/* Returns the size of the SGR sequence at text, 0 if there is none. */
 static size_t colour(const char *text, size_t size, bool *is_on)
 {
     size_t n = 2;
@@ -120,14 +120,14 @@ static void next_glyph(const char *text, size_t size, size_t column, struct glyp
         glyph->size = glyph->columns = (size_t)n;
 }
 
-/* A rough estimate, rather too wide than too narrow: a line that is cut early does no harm, one
- * that wraps cannot be erased. */
+/* A rough estimate, too wide rather than too narrow: a line that is truncated early does no
+ * harm, but one that wraps cannot be erased. */
 static size_t columns_of(uint32_t code)
 {
     return (code >= 0x1100 && code < 0x1160) || code >= 0x2e80 ? 2 : 1;
 }
 
-/* ---- the end of what a node says, on one line ---- */
+/* ---- the end of a node's output, on one line ---- */
 
 void sanitize_tail(const char *bytes, size_t count, char *text, size_t size)
 {
@@ -136,8 +136,8 @@ void sanitize_tail(const char *bytes, size_t count, char *text, size_t size)
 
     while (count > 0 && is_space(bytes[count - 1]))
         count--;
-    /* A newline may take three bytes instead of one; what does not fit then is lost at the end,
-     * so leave some room. */
+    /* A newline may take three bytes instead of one. Bytes that do not fit then are lost at the
+     * end, so leave some room. */
     if (count > size / 2) {
         at = count - size / 2;
         while (at < count && ((unsigned char)bytes[at] & 0xc0) == 0x80)
@@ -176,8 +176,8 @@ static bool is_space(char c)
     return c == '\n' || c == '\r' || c == ' ' || c == '\t';
 }
 
-/* Length of the UTF-8 character at bytes that a terminal only displays; 0 for anything else, C1
- * controls (U+0080 to U+009F) included. */
+/* Returns the length of the UTF-8 character at bytes if a terminal only displays it; 0 for
+ * anything else, including C1 controls (U+0080 to U+009F). */
 static size_t shown_length(const char *bytes, size_t count)
 {
     uint32_t code;

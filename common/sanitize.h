@@ -13,17 +13,17 @@
 
 #include "buffer.h"
 
-/* Append text to out. columns: cut the text off if it would take more columns on the screen;
+/* Appends text to out. columns: truncate the text if it would take more columns on the screen;
  * SANITIZE_ALL: never. */
 #define SANITIZE_ALL ((size_t)-1)
 void sanitize_add(struct buffer *out, const char *text, size_t size, size_t columns);
 
-/* The same as a string; caller frees. */
+/* Returns the same as a string; the caller frees it. */
 char *sanitize_text(const char *text, size_t size);
 
-/* The end of bytes into text[size], as one line: a line break becomes " | ", other control
- * characters and bytes that are not UTF-8 become '?'. "..." precedes a text that was cut to
- * fit. Empty lines and leading and trailing blanks are dropped. */
+/* Writes the end of bytes into text[size], as one line: a line break becomes " | ", other
+ * control characters and bytes that are not UTF-8 become '?'. "..." precedes a text that was
+ * truncated to fit. Drops empty lines and leading and trailing blanks. */
 void sanitize_tail(const char *bytes, size_t count, char *text, size_t size);
 
 #endif

@@ -114,7 +114,7 @@ const char *env_get(const struct strlist *env, const char *name)
     return at < env->count ? strchr(env->item[at], '=') + 1 : NULL;
 }
 
-/* Index of NAME in env, or count if it is not there. */
+/* Returns the index of name in env, or count if env does not have it. */
 static size_t env_find(const struct strlist *env, const char *name)
 {
     size_t i, length = strlen(name);

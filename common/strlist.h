@@ -24,15 +24,16 @@ void strlist_append(struct strlist *list, const struct strlist *more); /* copies
 void strlist_clear(struct strlist *list);
 bool strlist_has(const struct strlist *list, const char *text);
 
-/* The list as an environment: names compare up to the '='. env_set replaces
- * in place or adds; env_get returns the value (borrowed) or NULL. */
+/* The list as an environment: names compare up to the '='. env_set() replaces in place or adds;
+ * env_get() returns the value (borrowed) or NULL. */
 void        env_set(struct strlist *env, const char *name, const char *value);
 void        env_setf(struct strlist *env, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 const char *env_get(const struct strlist *env, const char *name);
 
-/* The list as one block of bytes, each string ended by NUL, as in a frame. pack returns a heap
- * buffer and its size. unpack adds every string of the bytes; -1 if the last one lacks its NUL.
+/* The list as one block of bytes, each string ended by NUL, as in a frame. strlist_pack()
+ * returns a heap buffer and its size. strlist_unpack() adds every string in the bytes; it
+ * returns -1 if the last one lacks its NUL.
  */
 char *strlist_pack(const struct strlist *list, size_t *size);
 int   strlist_unpack(struct strlist *list, const char *bytes, size_t size);

@@ -6,8 +6,8 @@
 
 #include <pthread.h>
 
-/* As pthread_create(), with all signals blocked in the thread: the event loop handles them, and
- * SIGPIPE stays pending there. 0, or an error number. */
+/* Like pthread_create(), but with all signals blocked in the thread: the event loop handles
+ * them, and SIGPIPE stays pending in the thread. Returns 0, or an error number. */
 int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg);
 
 #endif

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Decode the first character of size > 0 bytes. Returns its size, or 0 if the bytes are not
- * UTF-8: stray or missing continuation, overlong, a surrogate, beyond U+10FFFF. */
+/* Decodes the first character of size > 0 bytes. Returns its size, or 0 if the bytes are not
+ * UTF-8: an unexpected or missing continuation byte, overlong, a surrogate, beyond U+10FFFF. */
 size_t utf8_decode(const char *text, size_t size, uint32_t *code);
 
 #endif

@@ -1,7 +1,7 @@
 /* xalloc.h - allocation that does not fail
  *
- * If memory is out, these functions print a message and exit with 70, so the rest of the
- * program has no allocation error paths. Free with free().
+ * If memory runs out, these functions print a message and exit with 70, so the rest of the
+ * program has no error paths for allocations. Free with free().
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_XALLOC_H
@@ -9,11 +9,11 @@
 
 #include <stddef.h>
 
-/* Exit as after a failed allocation: for libraries that return NULL. */
+/* Exits as after a failed allocation, for libraries that return NULL. */
 void xalloc_die(void) __attribute__((noreturn));
 
-/* From now on libevent and jansson allocate with these too, and never return NULL for lack of
- * memory. Call it before any other function of theirs. (xalloc_libs.c) */
+/* Makes libevent and jansson allocate with these functions, too, so that they never return NULL
+ * for lack of memory. Call this before any of their functions. (xalloc_libs.c) */
 void xalloc_libraries(void);
 
 void *xmalloc(size_t size);

@@ -1,7 +1,7 @@
-/* xevent.h - libevent's events, which exist and are watched, or the program ends
+/* xevent.h - libevent's events; the program exits if one cannot be created or watched
  *
  * The kernel can refuse to watch a descriptor (out of memory, too many watched). The program
- * could not continue: it would never learn what happens on it.
+ * could not continue: it would never notice events on the descriptor.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_XEVENT_H
@@ -17,8 +17,8 @@ static inline void xevent_add(struct event *event, const struct timeval *limit)
         xalloc_die();
 }
 
-/* An event that waits for nothing yet: use xevent_watch(), or xevent_add() with a time limit if
- * fd is -1. */
+/* Returns an event that waits for nothing yet: use xevent_watch(), or xevent_add() with a time
+ * limit if fd is -1. */
 static inline struct event *xevent_new(struct event_base *base, int fd, event_callback_fn cb,
                                        void *arg)
 {
@@ -29,7 +29,7 @@ static inline struct event *xevent_new(struct event_base *base, int fd, event_ca
     return event;
 }
 
-/* From now on wait for `what` (EV_READ, EV_WRITE) and nothing else. */
+/* From now on waits for `what` (EV_READ, EV_WRITE) and nothing else. */
 static inline void xevent_watch(struct event *event, short what)
 {
     what |= EV_PERSIST;

@@ -1,8 +1,8 @@
 /* main.c - muster: start multi-node GPU training from a hostfile, over SSH
  *
- * The story: options say what is wanted; first_hosts says on which slots of which machines; program
- * says what each rank executes; plan puts it together; launch carries it out and returns the exit
- * status.
+ * How a run starts: options holds what the user wants, first_hosts chooses the machines and
+ * their slots, and program finds what each rank executes. plan combines the three; launch
+ * carries out the plan and returns the exit status.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -48,8 +48,8 @@ static int   run(const struct options *options);
 static const struct node_job *job_of(enum command command);
 static int   print_plan(const struct options *options, const struct plan *plan);
 
-/* OpenSSL crashes if there is no memory left. It accepts other functions for memory only before
- * its first use, which is in a constructor of libssh. */
+/* OpenSSL crashes when memory runs out. It accepts other allocation functions only before its
+ * first use, which is in a constructor of libssh. */
 static void (*const first_of_all)(void)
     __attribute__((section(".preinit_array"), used)) = set_crypto_memory;
 
@@ -126,9 +126,9 @@ static void crypto_free(void *old, const char *file, int line)
     free(old);
 }
 
-/* Our caller may have blocked signals, so that Ctrl-C would do nothing, or may ignore the end of
- * children, so that we could not wait for one. A file that is too large is an error of its
- * write. */
+/* Our caller may have blocked signals, so that Ctrl-C would do nothing, or may ignore SIGCHLD,
+ * so that we could not wait for a child. Without SIGXFSZ, a file that grows too large is a
+ * write error. */
 static void reset_signals(void)
 {
     sigset_t none;
@@ -139,8 +139,8 @@ static void reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* If muster is started with ">&-", the first socket would become stdout and get what ranks write.
- * The descriptors made here refuse all output, as the user asked for. */
+/* If muster is started with ">&-", the first socket would become stdout and receive the ranks'
+ * output. The descriptors opened here refuse all output, as the user asked. */
 static void open_standard_fds(void)
 {
     int fd;
@@ -181,7 +181,8 @@ static int resume(const struct options *options)
     return status;
 }
 
-/* Each step needs the one before; the first that fails decides the exit status. */
+/* Each step needs the result of the one before. The first step that fails determines the exit
+ * status. */
 static int run(const struct options *options)
 {
     struct first_hosts first = { 0 };
@@ -236,7 +237,7 @@ static const struct node_job *job_of(enum command command)
                                           : NULL;
 }
 
-/* --dry-run: the plan for people, and as JSON if --json says so. */
+/* --dry-run: prints the plan for people, and writes it as JSON if --json is given. */
 static int print_plan(const struct options *options, const struct plan *plan)
 {
     if (options->json == NULL || strcmp(options->json, "-") != 0)

@@ -10,7 +10,7 @@
 
 #include "xalloc.h"
 
-/* Of a file that was given up here, nothing is known any more. */
+/* The receiver no longer knows the size of a file that it has given up. */
 int arriving_begin(struct arriving *arriving, const struct bcast_receive *receiver,
                    const unsigned char *body, size_t size, struct error *err)
 {

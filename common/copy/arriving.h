@@ -14,14 +14,14 @@
 /* Start from { 0 }. */
 struct arriving {
     struct chunk   chunk;
-    size_t         size; /* 0: none comes */
+    size_t         size; /* 0: no chunk is arriving */
     size_t         came;
-    bool           is_ignored; /* it is for nobody, and its size is not known */
-    unsigned char *bytes;      /* CHUNK_BYTES; NULL: none has come yet */
+    bool           is_ignored; /* its file was given up, and its size is unknown */
+    unsigned char *bytes;      /* CHUNK_BYTES; NULL: no byte has come yet */
 };
 
-/* The body of FILE; of DATA: when a chunk is whole, receiver gets it. -1 with err: the sender
- * breaks the rules. */
+/* Take the body of FILE, and of DATA. When a chunk is complete, receiver gets it. Return -1
+ * with err if the sender breaks the rules. */
 int  arriving_begin(struct arriving *arriving, const struct bcast_receive *receiver,
                     const unsigned char *body, size_t size, struct error *err);
 int  arriving_take(struct arriving *arriving, struct bcast_receive *receiver,

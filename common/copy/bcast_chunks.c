@@ -54,7 +54,7 @@ static int take_row(struct bcast_receive *receiver, const unsigned char *row, st
         take_back(receiver, chunk);
         return 0;
     }
-    if (item->state == ITEM_NONE) { /* that was reported, or never was a file */
+    if (item->state == ITEM_NONE) { /* already reported, or not a file */
         receiver->counts.rows++;
         return 0;
     }
@@ -70,7 +70,7 @@ static int take_row(struct bcast_receive *receiver, const unsigned char *row, st
     return 0;
 }
 
-/* The launcher could not read it to its end. */
+/* Withdraws a file that the launcher could not read to its end. */
 static void take_back(struct bcast_receive *receiver, struct chunk chunk)
 {
     receiver->counts.rows += chunk_rows_remove_file(&receiver->open, chunk.tree, chunk.file);
@@ -78,7 +78,7 @@ static void take_back(struct bcast_receive *receiver, struct chunk chunk)
         items_settle(bcast_receive_item(receiver, chunk), ITEM_NONE);
 }
 
-/* True: it is settled. */
+/* Looks for a chunk on this node. Returns true if its row is settled. */
 static bool look_here(struct bcast_receive *receiver, struct item *item, struct chunk chunk,
                       const unsigned char *hash)
 {
@@ -103,7 +103,7 @@ static bool look_here(struct bcast_receive *receiver, struct item *item, struct 
     return false;
 }
 
-/* A file with that name? */
+/* Is there a file with this name? */
 static bool is_there(struct bcast_receive *receiver, struct chunk chunk)
 {
     struct safe_place place;
@@ -154,7 +154,7 @@ void bcast_receive_spoilt(struct bcast_receive *receiver, struct chunk chunk)
     items_settle(item, ITEM_NONE);
 }
 
-/* False: it cannot be made, and that was reported. */
+/* Returns false if the file cannot be made, which has then been reported. */
 static bool begin_file(struct bcast_receive *receiver, struct item *item, struct chunk chunk,
                        bool with_old)
 {
@@ -171,7 +171,7 @@ static bool begin_file(struct bcast_receive *receiver, struct item *item, struct
     return what == NULL;
 }
 
-/* None of it will come any more. */
+/* Gives up the file: no more of it will be received. */
 static void give_up(struct bcast_receive *receiver, struct item *item, struct chunk chunk,
                     const char *what, int error)
 {
@@ -186,8 +186,8 @@ void bcast_chunks_empty(struct bcast_receive *receiver, struct item *item, struc
         has_chunk(receiver, item, chunk);
 }
 
-/* It was written; or the file has none at all. The row of a small file, of which there is only
- * one, is settled with it. */
+/* Notes that the chunk was written, or that the file has none at all. The only row of a small
+ * file is settled together with the file. */
 static void has_chunk(struct bcast_receive *receiver, struct item *item, struct chunk chunk)
 {
     const char *what;
@@ -264,7 +264,7 @@ const struct bcast_counts *bcast_receive_counts(const struct bcast_receive *rece
     return &receiver->counts;
 }
 
-/* A tree or an entry of which this node has not heard yet may still come. */
+/* A tree or an entry that is not announced yet may still come. */
 int bcast_receive_read(struct bcast_receive *receiver, struct chunk chunk, void *bytes,
                        size_t *size)
 {

@@ -17,8 +17,8 @@
 #include "frame.h"
 #include "copy/partials.h"
 
-/* A disk may take long to write what it was given. Make it write while more comes in, so
- * that we never wait for more than this much and are not taken for dead. */
+/* A disk may need long to write its data. Let it write while more data arrives, so that we
+ * never wait for more than this much and the launcher does not declare us dead. */
 #define WRITE_BEHIND (8u << 20)
 #define HOLE_BYTES   4096u /* zeros of at least this size need no room on the disk */
 
@@ -71,7 +71,8 @@ static void open_old(struct bcast_file *file)
     }
 }
 
-/* What is there under that name may be somebody else's, or a second bcast may be writing it. */
+/* Opens a partial file of an earlier bcast. The file of this name may belong to another user,
+ * or a second bcast may be writing it. */
 static bool open_kept(struct bcast_file *file)
 {
     const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
@@ -107,7 +108,7 @@ static void name_to_keep(struct bcast_file *file)
              get_u32(hash + 4));
 }
 
-/* A file of our own that has this name still, and no other name. */
+/* Is it our own file, which still has this name and no other? */
 static bool is_ours(const struct bcast_file *file)
 {
     struct stat open, named;
@@ -131,7 +132,7 @@ bool bcast_file_has(struct bcast_file *file, uint32_t index, const unsigned char
            write_parts(file, room, size, at);
 }
 
-/* A whole chunk of zeros. */
+/* Is it a whole chunk of zeros? */
 static bool is_hole(size_t size, const unsigned char *hash, unsigned char *room)
 {
     static unsigned char zeros[CHUNK_HASH_BYTES];
@@ -179,8 +180,8 @@ const char *bcast_file_write(struct bcast_file *file, uint32_t index, const void
     return NULL;
 }
 
-/* All of it but zeros that are there anyway. A file of one chunk has its size from what is written,
- * unless it ends in zeros. */
+/* Writes all bytes except zeros that a fresh file has anyway. A file of one chunk gets its size
+ * by being written, unless it ends in zeros. */
 static bool write_parts(struct bcast_file *file, const unsigned char *bytes, size_t size,
                         uint64_t at)
 {
@@ -216,8 +217,9 @@ static bool write_all(int fd, const unsigned char *bytes, size_t size, uint64_t 
     return true;
 }
 
-/* Wait for what was begun the last time, and begin with the rest. An error is reported only
- * once, so it must not get lost here. A file system that cannot do this is no error. */
+/* Waits for the writes that were started last time, and starts the rest. The kernel reports an
+ * error only once, so it must not get lost here. A file system that does not support this is no
+ * error. */
 static int write_behind(struct bcast_file *file)
 {
     file->unsynced = 0;
@@ -231,7 +233,7 @@ bool bcast_file_read(const struct bcast_file *file, uint32_t index, void *bytes)
     return read_all(file->fd, bytes, chunk_size(file->size, index), (uint64_t)index * CHUNK_BYTES);
 }
 
-/* The mode is set last: it may forbid us to write. What the disk says comes later. */
+/* Sets the mode last, because it may forbid us to write. Errors of the disk come later. */
 const char *bcast_file_complete(struct bcast_file *file)
 {
     const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, file->mtime };
@@ -259,8 +261,9 @@ const char *bcast_file_finish(struct bcast_file *file)
     return NULL;
 }
 
-/* If nodes share a file system on which locks do not work, they write the same part, with the same
- * contents, and the first of them gives it its name. */
+/* Has another node given the file its name? If nodes share a file system on which locks do not
+ * work, they write the same partial file, with the same contents, and the first of them renames
+ * it. */
 static bool is_done_by_another(const struct bcast_file *file)
 {
     struct stat open, named;

@@ -1,4 +1,4 @@
-/* bcast_items.h - the files that this node was told of, and how much of each is here
+/* bcast_items.h - the files announced to this node, and how much of each is here
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_BCAST_ITEMS_H
@@ -14,8 +14,8 @@
 #include "entry.h"
 
 enum item_state {
-    ITEM_NONE,   /* no file, or it will not come */
-    ITEM_WANTED, /* some of it is missing */
+    ITEM_NONE,   /* not a file, or it will not come */
+    ITEM_WANTED, /* a part of it is missing */
     ITEM_HERE,
 };
 
@@ -25,9 +25,9 @@ struct item {
     uint64_t           size;
     struct timespec    mtime;
     uint32_t           mode;
-    bool               was_absent; /* when it was announced, there was nothing of that name */
-    uint32_t           rows;   /* that were announced, in order */
-    uint32_t           missing; /* chunks */
+    bool               was_absent; /* nothing had this name when the file was announced */
+    uint32_t           rows;   /* chunks announced, in order */
+    uint32_t           missing; /* chunks not here yet */
     unsigned char     *have;   /* a bit for each chunk; NULL: none */
     struct bcast_file *file;   /* NULL: none is open */
 };
@@ -39,19 +39,19 @@ struct items {
     uint32_t     count, room;
 };
 
-/* The next one; ITEM_NONE. Valid until the next call. */
+/* Adds the next item, as ITEM_NONE. Valid until the next call. */
 struct item *items_add(struct items *items);
 void         items_clear(struct items *items); /* closes root_fd, too */
 
-/* Keep what is needed of a file's entry. */
+/* Copies what is needed from a file's entry. */
 void items_want(struct item *item, const struct entry *entry, enum item_state state);
-/* It is here, or will not come; a file that is still open is dropped. */
+/* The file is here, or will not come. Drops a file that is still open. */
 void items_settle(struct item *item, enum item_state state);
 
 bool items_has(const struct item *item, uint32_t index);
 void items_set(struct item *item, uint32_t index);
 
-/* The entry, as far as it was kept. */
+/* Returns the entry, as far as items_want() copied it. */
 struct entry items_entry(const struct item *item);
 
 #endif

@@ -88,7 +88,7 @@ int bcast_receive_root(struct bcast_receive *receiver, uint32_t tree, const char
     return 0;
 }
 
-/* As mkdir -p does. */
+/* Makes directories as mkdir -p does. */
 static int make_dirs(const char *path)
 {
     char *copy = xstrdup(path), *slash = copy;
@@ -100,7 +100,7 @@ static int make_dirs(const char *path)
             *slash = '\0';
         rc = mkdir(copy, 0777) < 0 && errno != EEXIST ? -1 : 0;
         if (rc < 0 && access(copy, F_OK) == 0)
-            rc = 0; /* a read-only file system may say this of a directory that exists */
+            rc = 0; /* a read-only file system may fail even if the directory exists */
         if (slash != NULL)
             *slash = '/';
     }
@@ -131,9 +131,9 @@ int bcast_receive_entries(struct bcast_receive *receiver, const unsigned char *b
     return rc;
 }
 
-/* A directory is sent before its contents, and its contents before the next entry beside it.
- * So an entry that is not in the last directory or one above it is below something that is
- * not a directory: a link or a file. */
+/* A directory is sent before its contents, and its contents before the next entry in its
+ * parent. An entry that is not in the last directory or one above it is therefore below
+ * something that is not a directory: a link or a file. */
 static int check_place(const struct bcast_receive *receiver, const struct entry *entry,
                        struct error *err)
 {
@@ -186,8 +186,8 @@ static void take_dir(struct bcast_receive *receiver, const struct safe_place *pl
     snprintf(receiver->failed, sizeof receiver->failed, "%s", entry->path);
 }
 
-/* A directory that we cannot write into is of no use. Its group stays the one inherited from
- * its parent. */
+/* Keeps a directory writable for us, because it would be useless otherwise. Keeps the setgid
+ * bit, by which the directory inherits its parent's group. */
 static int set_dir_mode(const struct safe_place *place, uint32_t mode)
 {
     struct stat now;
@@ -264,7 +264,7 @@ static void take_file(struct bcast_receive *receiver, const struct safe_place *p
     wanted->size += 4;
 }
 
-/* 1: the same file is there already; 0: not; -1: something is in its way. */
+/* Returns 1 if the same file is here already; 0 if not; -1 if something is in the way. */
 static int is_here(const struct safe_place *place, const struct entry *entry, bool *is_absent)
 {
     struct stat now;
@@ -276,7 +276,7 @@ static int is_here(const struct safe_place *place, const struct entry *entry, bo
                             same_time(&now.st_mtim, &entry->mtime);
 }
 
-/* Of one that is here. Its own mode may have bits that we do not copy. */
+/* Sets the mode of a file that is here already. Its mode may have bits that we do not copy. */
 static bool set_file_mode(const struct safe_place *place, uint32_t mode)
 {
     struct stat now;
@@ -293,7 +293,7 @@ static bool same_time(const struct timespec *here, const struct timespec *there)
            (here->tv_nsec == there->tv_nsec || here->tv_nsec == 0);
 }
 
-/* --- where things are -------------------------------------------------------- */
+/* --- directories that are open ----------------------------------------------- */
 
 int bcast_receive_find(struct bcast_receive *receiver, uint32_t tree, const char *path,
                        struct safe_place *place)
@@ -353,7 +353,7 @@ void bcast_receive_failed(struct bcast_receive *receiver, struct chunk chunk, co
     receiver->ops->failed(chunk.tree, chunk.file, path, what, why, is_all, receiver->arg);
 }
 
-/* dir itself does not count. */
+/* Is path below dir? dir itself does not count. */
 static bool is_below(const char *path, const char *dir)
 {
     size_t size = strlen(dir);

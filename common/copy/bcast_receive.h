@@ -1,14 +1,14 @@
-/* bcast_receive.h - write the files and directories that muster bcast sends to this node
+/* bcast_receive.h - writes the files and directories that muster bcast sends to this node
  *
- * Nothing that is received is trusted: every path is resolved below the directory named
- * first, and no symbolic link is followed, neither one that the sender sent nor one that
- * was there before. An entry that cannot be written is reported, and the rest continues. A
- * sender that breaks the rules gets -1 with err.
+ * The receiver does not trust the sender: it resolves every path below the tree's root, and
+ * follows no symbolic link, neither one that the sender sent nor one that existed before. It
+ * reports an entry that cannot be written, and continues with the rest. If the sender breaks
+ * the rules, functions return -1 with err.
  *
- * A file of the same size and modification time is taken to be the same, and is not asked
- * for again. Of other files the launcher says the hash of each chunk (chunk.h). What is here
- * already is taken from here; the rest may come from the launcher or from another node, in any
- * order, and is checked. Nothing is removed. bcast_file.h says how a file is received.
+ * A file of the same size and modification time counts as the same, and is not requested. For
+ * other files the launcher sends the hash of each chunk (chunk.h). Chunks that are here already
+ * are copied. The rest may come from the launcher or from another node, in any order, and is
+ * checked. No file is removed. bcast_file.h describes how a file is received.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_BCAST_RECEIVE_H
@@ -30,58 +30,61 @@ struct bcast_receive_ops {
                    const char *why, bool is_all, void *arg);
 };
 
-/* Since the beginning. A row is settled when its chunk is here, or will never be. */
+/* Totals since the beginning. A row is settled when its chunk is here, or will never come. */
 struct bcast_counts {
-    uint64_t rows, files, bytes; /* bytes: that had to be sent */
+    uint64_t rows, files, bytes; /* bytes: those that had to be sent */
 };
 
 struct bcast_receive;
 
-/* small_files: how many of one chunk may wait for each other, each with two descriptors; at most
- * BCAST_SMALL_MAX. */
+/* small_files: how many files of one chunk may wait for each other, each with two descriptors;
+ * at most BCAST_SMALL_MAX. */
 #define BCAST_SMALL_MAX 128
 struct bcast_receive *bcast_receive_new(const struct bcast_receive_ops *ops, void *arg,
                                         size_t small_files);
-/* Incomplete files are removed, but for those that the next bcast can continue. */
+/* Removes incomplete files, except those that the next bcast can continue. */
 void bcast_receive_free(struct bcast_receive *receiver);
 
-/* A tree begins; they are numbered as the launcher likes, below BCAST_TREES_MAX. root: an absolute
- * path, created if it does not exist. Unlike all paths below it, root may contain symbolic links:
- * the user named it. -1: it cannot be used. */
+/* Begins a tree. The launcher chooses its number, below BCAST_TREES_MAX. root: an absolute
+ * path, created if it does not exist. Unlike all paths below it, root may contain symbolic
+ * links, because the user named it. Returns -1 if root cannot be used. */
 #define BCAST_TREES_MAX 1024
 int bcast_receive_root(struct bcast_receive *receiver, uint32_t tree, const char *root,
                        struct error *err);
 
-/* The body of ENTRIES, of the tree that began last: make directories and links, and append the
- * numbers of the files to be sent to wanted, as u32. */
+/* Takes the body of ENTRIES, for the tree that began last: makes directories and links, and
+ * appends the numbers of the files that must be sent to wanted, as u32. */
 int bcast_receive_entries(struct bcast_receive *receiver, const unsigned char *body, size_t size,
                           struct buffer *wanted, struct error *err);
 
-/* The body of SUMS. Each row stays open until its chunk is here. */
+/* Takes the body of SUMS. Each row stays open until its chunk is here. */
 int bcast_receive_sums(struct bcast_receive *receiver, const unsigned char *body, size_t size,
                        struct error *err);
 
-/* Small files wait for each other, since a disk takes many at once in the time of one: give those
- * that are complete their names, if it is time. To be called after each of the others. */
+/* Gives complete small files their names, if it is time. Small files wait for each other,
+ * because a disk writes many at once in the time of one. Call this after each of the other
+ * functions. */
 void bcast_receive_settle(struct bcast_receive *receiver);
 
-/* A chunk has come. True: it was the right one, or nobody waits for it; false: it was another
- * one, and is still missing. */
+/* Takes a chunk. Returns true if it is the right one or not needed; false if its contents are
+ * wrong, so that the chunk is still missing. */
 bool bcast_receive_chunk(struct bcast_receive *receiver, struct chunk chunk, const void *bytes,
                          size_t size);
-/* It was the launcher that sent another one: the file changed there. */
+/* The launcher sent wrong contents: the file has changed there. */
 void bcast_receive_spoilt(struct bcast_receive *receiver, struct chunk chunk);
 
-/* 0: there is no such chunk, or its file was given up; the second one tells. */
+/* Returns 0 if there is no such chunk, or if its file was given up;
+ * bcast_receive_was_announced() distinguishes the two. */
 size_t bcast_receive_chunk_size(const struct bcast_receive *receiver, struct chunk chunk);
 bool   bcast_receive_was_announced(const struct bcast_receive *receiver, struct chunk chunk);
 
-/* The rows that are open, for the caller to ask for. */
+/* Returns the open rows, for the caller to request. */
 struct chunk_rows *bcast_receive_rows(struct bcast_receive *receiver);
 
 const struct bcast_counts *bcast_receive_counts(const struct bcast_receive *receiver);
 
-/* For another node: 1: bytes is this chunk; 0: it may still come; -1: it will not. */
+/* Reads a chunk for another node. Returns 1 with the chunk in bytes; 0: it may still come; -1:
+ * it will not. */
 int bcast_receive_read(struct bcast_receive *receiver, struct chunk chunk, void *bytes,
                        size_t *size);
 

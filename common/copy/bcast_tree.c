@@ -82,7 +82,8 @@ void trees_clear(struct trees *trees)
     *trees = (struct trees){ 0 };
 }
 
-/* What ".." means only the kernel knows. Caller frees; NULL with err. */
+/* Makes path absolute; the caller frees it. Only the kernel knows what ".." means. NULL with
+ * err. */
 static char *absolute(const char *path, struct error *err)
 {
     char *full = path[0] != '\0' ? tree_absolute(path) : NULL, *real;
@@ -134,7 +135,7 @@ static bool has_dots(const char *path)
     return false;
 }
 
-/* path is as absolute() has made it. */
+/* path comes from absolute(). */
 static void add_source(struct trees *trees, const char *path, const char *to,
                        struct strlist *problems)
 {
@@ -180,7 +181,7 @@ static size_t tree_of(struct trees *trees, const char *root, const char *here)
     return t;
 }
 
-/* name: with the slash before it. */
+/* name begins with a slash. */
 static bool is_taken(const struct trees *trees, size_t tree, const char *name)
 {
     size_t i;
@@ -191,7 +192,7 @@ static bool is_taken(const struct trees *trees, size_t tree, const char *name)
     return false;
 }
 
-/* --- what there is ---------------------------------------------------------- */
+/* --- what exists ------------------------------------------------------------ */
 
 bool trees_step(struct trees *trees, struct strlist *problems)
 {
@@ -217,7 +218,7 @@ bool trees_step(struct trees *trees, struct strlist *problems)
     return true;
 }
 
-/* The source may itself be a symbolic link: the user means what it leads to. */
+/* The source itself may be a symbolic link: the user means its target. */
 static void open_next(struct trees *trees, struct strlist *problems)
 {
     char *paths[] = { trees->source.item[trees->walked], NULL };
@@ -255,7 +256,7 @@ static int by_name(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/* What this is, into item; NULL, or why it cannot be sent. */
+/* Fills item with what was found. Returns NULL, or why it cannot be sent. */
 static const char *look(const FTSENT *found, struct tree_item *item)
 {
     const char *fault;
@@ -297,7 +298,7 @@ static const char *look(const FTSENT *found, struct tree_item *item)
     return entry_path_fault(item->path);
 }
 
-/* The kernel makes no promise about the size of a link. */
+/* The kernel does not guarantee a limit for the size of a link. */
 static char *read_link(const char *path)
 {
     char    target[PATH_MAX];

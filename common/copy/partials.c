@@ -56,7 +56,8 @@ void partials_forget(char *note)
     free(note);
 }
 
-/* The note's own path; caller frees. path: what it is about. NULL: it cannot be said. */
+/* Returns the path of the note, which the caller frees, and in path the file's. NULL: the path
+ * is unknown or too long, or there is no home. */
 static char *note_of(int dir_fd, const char *name, char path[PATH_MAX])
 {
     char    link[64], *where = folder(), *note;
@@ -75,7 +76,7 @@ static char *note_of(int dir_fd, const char *name, char path[PATH_MAX])
     return note;
 }
 
-/* Caller frees; NULL: there is no home. */
+/* Returns the directory of the notes; the caller frees it. NULL: there is no home. */
 static char *folder(void)
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -85,7 +86,7 @@ static char *folder(void)
     return home != NULL && home[0] == '/' ? xasprintf("%s/.cache/muster/partial", home) : NULL;
 }
 
-/* Two paths that collide share a note, and one of them is not found. */
+/* Two paths that collide share a note, and muster clean misses one of them. */
 static uint64_t mix(const char *text)
 {
     return fnv_add(FNV_START, text, strlen(text));
@@ -110,7 +111,7 @@ void partials_find(bool (*found)(const char *path, void *arg), void *arg)
     free(where);
 }
 
-/* A name of ours, and no agent has it open. */
+/* Does path have a name of ours, and does no agent have it open? */
 static bool is_left(const char *path)
 {
     const char *name = strrchr(path, '/');

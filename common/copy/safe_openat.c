@@ -19,10 +19,10 @@
 
 #include "entry.h"
 
-#define TEMPORARY_POOL 32 /* getrandom(2) is not cut short by a signal up to 256 bytes */
+#define TEMPORARY_POOL 32 /* a signal does not shorten a getrandom(2) of up to 256 bytes */
 #define DIR_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
-/* -1: not known yet */
+/* Does the kernel have openat2()? -1: not known yet */
 static int  kernel_can = -1;
 
 static int  open_dir(int root, const char *path);
@@ -96,7 +96,7 @@ static int walk(int root, const char *path)
     return dir;
 }
 
-/* One name. With O_DIRECTORY a symbolic link fails as "not a directory". */
+/* Opens one name. With O_DIRECTORY a symbolic link fails as "not a directory". */
 static int step(int dir, const char *name)
 {
     struct stat what;
@@ -118,7 +118,7 @@ int safe_look(const struct safe_place *place, struct stat *now)
     return -1;
 }
 
-/* Many at once: a tree may have thousands of small files. */
+/* Gets random numbers for many names at once: a tree may have thousands of small files. */
 void safe_temporary(char name[SAFE_TEMPORARY_BYTES])
 {
     static uint64_t pool[TEMPORARY_POOL];

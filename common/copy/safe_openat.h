@@ -1,8 +1,8 @@
 /* safe_openat.h - open directories below a given one, and never anywhere else
  *
- * Where the kernel has openat2() it resolves the path and refuses each symbolic link.
- * Where it has not (before Linux 5.6, or forbidden in a container) the path is walked name
- * by name, with the same result.
+ * If the kernel has openat2(), it resolves the path and refuses each symbolic link. Otherwise
+ * (before Linux 5.6, or forbidden in a container) the path is walked name by name, with the
+ * same result.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_SAFE_OPENAT_H
@@ -17,20 +17,22 @@ struct safe_place {
     const char *name;
 };
 
-/* As with a kernel that has no openat2(), from now on. */
+/* From now on behaves as if the kernel had no openat2(). */
 void safe_walk_always(void);
 
-/* Open the directory of path below root; path keeps the rules of entry_path_fault(). 0, and
- * dir_fd is the caller's to close; or -1 with errno: ELOOP for a symbolic link on the way. */
+/* Opens the directory of path below root; path must obey the rules of entry_path_fault().
+ * Returns 0, and the caller closes dir_fd; or -1 with errno: ELOOP for a symbolic link on the
+ * way. */
 int safe_find(int root, const char *path, struct safe_place *place);
 
-/* What is at place. 1: a file or a symbolic link, and *now; 0: nothing; -1 with errno if it
- * must not be replaced: EISDIR for a directory, EEXIST for a device, pipe or socket. */
+/* Looks at place. Returns 1 and *now for a file or a symbolic link; 0 if the name is free; -1
+ * with errno if place must not be replaced: EISDIR for a directory, EEXIST for a device, pipe
+ * or socket. */
 int safe_look(const struct safe_place *place, struct stat *now);
 
-/* A new file is made under a temporary name in the same directory, and then replaces what is
- * at place: 0, or -1 as above. With O_EXCL nobody can have made that name before us, by
- * accident or on purpose. */
+/* A new file is made under a temporary name in the same directory, and then safe_replace()
+ * moves it to place: 0, or -1 as above. O_EXCL ensures that no other process has made that name
+ * before us, by accident or on purpose. */
 #define SAFE_TEMPORARY_BYTES 32
 void safe_temporary(char name[SAFE_TEMPORARY_BYTES]);
 int  safe_replace(const struct safe_place *place, const char *temporary);

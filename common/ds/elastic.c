@@ -1,8 +1,8 @@
 /* elastic.c - see elastic.h
  *
- * A batch size B suits a number of ranks W when some micro batch M makes B = M * steps * W.
- * Highly composite numbers have the most divisors of all up to them, so B is such a multiple of
- * a micro batch, or of what is a multiple of them all.
+ * A batch size B suits W ranks if B = M * steps * W for some micro batch M. A highly composite
+ * number has more divisors than any smaller number, so B is a highly composite number times a
+ * micro batch, or times the least common multiple of all micro batches.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -99,8 +99,8 @@ static int check(const struct elastic_request *request, struct error *err)
     return 0;
 }
 
-/* Version 0.2 counts nodes. Where the ranks of now fit into no list, they get a batch size of
- * their own. */
+/* Version 0.2 counts nodes. If the list does not contain the current number of ranks, this
+ * number gets its own batch size. */
 static int plan_nodes(struct elastic_plan *plan, const struct elastic_request *request,
                       int64_t world, struct error *err)
 {
@@ -150,7 +150,7 @@ static int plan_this_world(struct elastic_plan *plan, const struct elastic_reque
     return 0;
 }
 
-/* The candidate that suits the most numbers of ranks. */
+/* Plans the candidate that suits the most numbers of ranks. */
 static int plan_worlds(struct elastic_plan *plan, const struct elastic_request *request,
                        struct error *err)
 {
@@ -168,7 +168,7 @@ static int plan_worlds(struct elastic_plan *plan, const struct elastic_request *
     return 0;
 }
 
-/* The least one; anything above max_batch when that is too large. */
+/* Returns the least common multiple; if that is too large, any number above max_batch. */
 static int64_t multiple_of_all(const struct elastic_request *request)
 {
     int64_t all = 1, a, b, rest;
@@ -276,7 +276,8 @@ static bool has_world(const struct elastic_plan *plan, int64_t world)
     return false;
 }
 
-/* The largest that divides a rank's share; of version 0.2 the first if larger is not better. */
+/* Returns the largest micro batch that divides a rank's share; in version 0.2 the first one,
+ * unless prefer_larger is set. */
 static int64_t micro_of(const struct elastic_request *request, int64_t share)
 {
     const bool is_first_enough = request->version == 0.2 && !request->prefer_larger;

@@ -1,7 +1,7 @@
 /* elastic.h - one batch size for as many numbers of ranks as possible
  *
- * DeepSpeed's elasticity, versions 0.1 and 0.2, to the number: a job keeps its batch size, and
- * so its loss curve, when it goes on with more or fewer ranks.
+ * Computes the same numbers as DeepSpeed's elasticity, versions 0.1 and 0.2: a job keeps its
+ * batch size, and with it its loss curve, when it continues with more or fewer ranks.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_ELASTIC_H
@@ -23,19 +23,19 @@ struct elastic_request {
     size_t         micros;
     int64_t        min_ranks, max_ranks;
     bool           prefer_larger;
-    int64_t        ranks_per_node, model_parallel; /* of version 0.2 */
+    int64_t        ranks_per_node, model_parallel; /* for version 0.2 */
 };
 
 struct elastic_plan {
     int64_t  batch;
-    int64_t *worlds; /* the numbers of ranks that fit, rising; of data-parallel ranks in 0.2 */
+    int64_t *worlds; /* the numbers of ranks that fit, ascending; 0.2: of data-parallel ranks */
     size_t   count;
-    int64_t  micro; /* for the world that was asked for; 0: none was */
+    int64_t  micro; /* for the requested world; 0: none was requested */
 };
 
-/* world is the number of ranks now; 0 asks for the list alone, which version 0.2 cannot give.
- * -1 when the request makes no sense, or world is not in the list. Clear the plan also after
- * a failure. */
+/* Makes a plan. world is the current number of ranks; 0 requests only the list, which version
+ * 0.2 cannot give. Returns -1 if the request makes no sense, or world is not in the list. Clear
+ * the plan also after a failure. */
 int  elastic_plan(struct elastic_plan *plan, const struct elastic_request *request,
                   int64_t world, struct error *err);
 void elastic_plan_clear(struct elastic_plan *plan);

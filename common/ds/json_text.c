@@ -1,7 +1,7 @@
 /* json_text.c - see json_text.h
  *
- * Comments and last commas become blanks, so that jansson's line numbers hold. jansson
- * keeps no lines for what it has read: a second walk over the text notes each key's.
+ * Comments and last commas become blanks, so that jansson's line numbers are right. jansson
+ * does not keep the lines of keys, so a second pass over the text notes them.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -75,7 +75,7 @@ static int blank_extras(char *text, size_t size, const char *name, struct error 
     return 0;
 }
 
-/* Behind the closing quote, or the end when there is none. */
+/* Returns the position after the closing quote, or end if there is none. */
 static const char *string_end(const char *at, const char *end)
 {
     for (at++; at < end && *at != '"'; at++)
@@ -84,7 +84,8 @@ static const char *string_end(const char *at, const char *end)
     return at < end ? at + 1 : at;
 }
 
-/* Behind the comment that begins here; at itself without one; NULL: it does not end. */
+/* Returns the position after the comment that begins here; at if none does; NULL: the comment
+ * has no end. */
 static char *comment_end(char *at, char *end)
 {
     const char *close;
@@ -108,8 +109,8 @@ static void blank(char *from, const char *to)
             *from = ' ';
 }
 
-/* What stands before the bracket is blank, or was a comment, back to the comma. "{,}" is
- * left for jansson to refuse. */
+/* Blanks a comma before the bracket: only blanks, some of which were comments, are between the
+ * two. Leaves "{,}" for jansson to refuse. */
 static void blank_last_comma(char *text, char *at)
 {
     char *comma = NULL;
@@ -147,8 +148,8 @@ static int line_of(const char *text, const char *at)
     return line;
 }
 
-/* The text is valid by now: a string before a colon is a key, and its value's keys are
- * those up to the brace that closes it. */
+/* The text is known to be valid: a string before a colon is a key, and the keys in its value
+ * are those up to the closing brace. */
 static void note_keys(struct json_text *json, size_t size)
 {
     const char *at = json->text, *end = at + size, *name;
@@ -177,7 +178,7 @@ static void note_keys(struct json_text *json, size_t size)
     free(open);
 }
 
-/* A key with a backslash in it is none that anybody asks for. */
+/* No caller asks for a key with a backslash. */
 static size_t note_key(struct json_text *json, const char *name, size_t parent, int line)
 {
     if (json->keys == json->room) {
@@ -206,7 +207,7 @@ int json_text_line(const struct json_text *json, const char *path)
             continue;
         if (path[length] == '\0')
             return json->key[i].line;
-        parent = i; /* what it holds stands behind it */
+        parent = i; /* the keys in its value follow */
         path += length + 1;
     }
     return 0;

@@ -1,7 +1,7 @@
-/* json_text.h - JSON as people write it, and which line says what
+/* json_text.h - JSON as people write it, with the line of each key
  *
- * Beside JSON: comments (slash-slash and # up to the end of the line, and those of C), and
- * a comma after the last member. A key that comes twice is an error.
+ * Beyond JSON it accepts comments (slash-slash and # up to the end of the line, and C's
+ * comments) and a comma after the last member. A duplicate key is an error.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_JSON_TEXT_H
@@ -20,13 +20,13 @@ struct json_text {
     size_t           keys, room;
 };
 
-/* text of size bytes; name is the file's, for "name:line: what is wrong" in err. Clear it
- * also after a failure. */
+/* Parses text of size bytes; name is the file's, for "name:line: what is wrong" in err. Clear
+ * json also after a failure. */
 int  json_text_parse(struct json_text *json, const char *name, const char *text, size_t size,
                      struct error *err);
 void json_text_clear(struct json_text *json);
 
-/* The line of a key, given as "section.key"; 0: there is none. */
+/* Returns the line of a key, given as "section.key"; 0: no such key. */
 int json_text_line(const struct json_text *json, const char *path);
 
 #endif

@@ -8,8 +8,8 @@
 #
 # Each rank gets one shard after the other: records [start, end) of the dataset. If a rank is
 # killed, or does not renew the lease of a shard for `lease` seconds, another rank gets the shard.
-# Needs only the standard library, and torch for ShardDataset. See "Data that is read once" in
-# muster(1).
+# Needs only the standard library, and torch for ShardDataset. See
+# muster-shards(7).
 # SPDX-License-Identifier: Apache-2.0
 import errno
 import fcntl

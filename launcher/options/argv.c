@@ -13,16 +13,16 @@
 #include "options/other_launchers.h"
 #include "xalloc.h"
 
-/* What a word of the command line means: an option of ours, perhaps by the name that another
- * launcher has for it. */
+/* The meaning of a word on the command line: one of our options, perhaps under the name that
+ * another launcher gives it. */
 struct meaning {
     const struct option_row *row;
     option_setter           *set;
-    const char              *value; /* not NULL: what another launcher's flag stands for */
+    const char              *value; /* not NULL: what another launcher's flag implies */
 };
 
 struct reader {
-    char           **words; /* the word that is being read, and all after it */
+    char           **words; /* the current word and all after it */
     enum command     command;
     struct settings *settings;
     bool             is_lost; /* cannot tell whether the next word is a value or the script */
@@ -102,8 +102,8 @@ void settings_clear(struct settings *settings)
     *settings = (struct settings){ 0 };
 }
 
-/* "-x", "-xy" of flags, "-xvalue", "-x=value", "-x value"; and "-np", "-hostfile", as mpirun has
- * them. */
+/* Reads "-x", "-xy" (flags), "-xvalue", "-x=value", "-x value", and "-np", "-hostfile" as
+ * mpirun has them. */
 static void read_letters(struct reader *reader)
 {
     const char              *word = *reader->words, *at, *value;
@@ -140,7 +140,7 @@ static void read_letters(struct reader *reader)
     add_setting(reader, &meaning, typed, value);
 }
 
-/* "--name", "--name=value", "--name value"; with one dash as well, as skip says. */
+/* Reads "--name", "--name=value", "--name value". skip is the number of dashes, 1 or 2. */
 static void read_long(struct reader *reader, size_t skip)
 {
     const char    *name = *reader->words + skip;
@@ -180,7 +180,7 @@ static bool mean_letter(const struct reader *reader, const char *at, struct mean
     return true;
 }
 
-/* Whole names come before prefixes, ours before others'. */
+/* Full names take precedence over prefixes, and our names over those of other launchers. */
 static bool mean_name(const struct reader *reader, const char *name, size_t length,
                       struct meaning *meaning, struct error *err)
 {
@@ -207,7 +207,7 @@ static bool mean_other(const struct other_option *other, struct meaning *meaning
     return true;
 }
 
-/* A single letter after two dashes is a prefix, not an option of others. */
+/* A single letter after two dashes is a prefix, not an option of another launcher. */
 static const struct other_option *other_of(const struct reader *reader, const char *name,
                                            size_t length)
 {
@@ -228,7 +228,8 @@ static void unknown_letter(struct reader *reader, const char *word, const char *
     unknown(reader, other, at[1] != '\0', why.text);
 }
 
-/* Say so, and skip the next word if it certainly belongs to it. */
+/* Reports an unknown option, and skips the next word if that is certainly the option's
+ * value. */
 static void unknown(struct reader *reader, const struct other_option *other, bool has_value,
                     const char *text)
 {
@@ -256,7 +257,7 @@ static void add_setting(struct reader *reader, const struct meaning *meaning, co
     settings->item[settings->count++] = setting;
 }
 
-/* Does the subcommand take row, and does muster? */
+/* Does muster accept the option, and does the subcommand take it? */
 static bool is_of_command(struct reader *reader, const struct option_row *row, const char *typed)
 {
     char others[128];
@@ -273,7 +274,7 @@ static bool is_of_command(struct reader *reader, const struct option_row *row, c
     return false;
 }
 
-/* "run, exec" into text. */
+/* Writes "run, exec" into text. */
 static void list_commands(unsigned commands, char *text, size_t size)
 {
     size_t used = 0;
@@ -285,8 +286,8 @@ static void list_commands(unsigned commands, char *text, size_t size)
                                      command_names[command]);
 }
 
-/* The next word, as the value of an option that has none attached. It must not look like an
- * option, or a forgotten value would swallow one. */
+/* Returns the next word as the value of an option without "=value". The word must not look like
+ * an option: if the user forgot the value, we would take the next option for it. */
 static const char *next_value(struct reader *reader, const struct option_row *row,
                               const char *typed)
 {
@@ -306,8 +307,8 @@ static const char *next_value(struct reader *reader, const struct option_row *ro
     return next;
 }
 
-/* As argparse: of the words that begin with '-', a negative number and what contains a blank are
- * values. */
+/* Is word, which begins with '-', a value? As in argparse, negative numbers and words with a
+ * blank are values. */
 static bool is_value(const char *word)
 {
     size_t whole = strspn(word + 1, "0123456789");
@@ -331,8 +332,8 @@ static void complain(struct reader *reader, const char *format, ...)
                      ? "; put options of muster-train check after '--'" : "");
 }
 
-/* The words after the options. One "--" is dropped: the one before the script, else the one
- * directly after it, as by DeepSpeed's argparse. A command of exec keeps its own. */
+/* Takes the words after the options. Drops one "--", as DeepSpeed's argparse does: the one
+ * before the script, or else the one directly after it. The command of exec keeps its own. */
 static int words_take(struct options *options, char **words, bool was_eaten, struct error *err)
 {
     bool         has_script = options->command == COMMAND_RUN ||

@@ -1,10 +1,10 @@
 /* argv.h - the command line as settings, before any of them is applied
  *
- * Words become settings in the order in which they were typed; they are applied later, over
- * muster.conf and the environment. The rules are those of Python's argparse, as DeepSpeed uses
- * it: options end at the first word that is not an option, "--x=v" and "--x v" are the same,
- * and a unique prefix is enough. What is wrong is collected, so that all of it can be said at
- * once.
+ * Words become settings in the order in which they were typed. They are applied later and
+ * override muster.conf and the environment. The rules are those of Python's argparse, as
+ * DeepSpeed uses it: options end at the first word that is not an option, "--x=v" and "--x v"
+ * are the same, and a unique prefix is enough. Errors are collected, so that muster can report
+ * all of them at once.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_ARGV_H
@@ -26,8 +26,8 @@ struct settings {
     struct strlist  wrong; /* one message each */
 };
 
-/* Fill settings, and of options the command, the script and its arguments. argv ends with NULL.
- * settings_clear() when done. */
+/* Fills settings, and the command, the script and its arguments in options. argv ends with
+ * NULL. Free settings with settings_clear(). */
 void argv_read(int argc, char **argv, struct options *options, struct settings *settings);
 void settings_clear(struct settings *settings);
 

@@ -1,8 +1,8 @@
 /* conf.c - see conf.h
  *
- * inih cuts lines that are too long for it (200 bytes, a section's name 50; both are fixed when
+ * inih truncates long lines (at 200 bytes, a section's name at 50; both limits are fixed when
  * the library is built), reads an indented line as a continuation of the value above, and does
- * not report an unknown section that is empty. read_line() looks for these before inih gets a
+ * not report an unknown section that is empty. read_line() handles all three before inih sees a
  * line.
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -67,7 +67,7 @@ int conf_parse(const char *name, const char *text, struct options *options, stru
     line = ini_parse_stream(read_line, &conf, take_setting, &conf);
     if (line < 0)
         xalloc_die();
-    /* What inih itself could not read, unless take_setting() or read_line() stopped it before.
+    /* inih could not read this line, and neither take_setting() nor read_line() failed earlier.
      */
     if (line > 0 && (conf.failed_line == 0 || line < conf.failed_line))
         return err_set(err, "%s:%d: this is neither " CONF_SECTION " nor 'name = value'", name,
@@ -75,13 +75,13 @@ int conf_parse(const char *name, const char *text, struct options *options, stru
     return conf.failed_line > 0 ? -1 : 0;
 }
 
-/* inih's fgets: the next line without leading blanks. NULL at the end of the file, and after an
- * error. */
+/* inih's fgets: copies the next line without leading blanks. Returns NULL at the end of the
+ * file and after an error. */
 static char *read_line(char *into, int room, void *arg)
 {
     struct conf *conf = arg;
     const char  *line = conf->at;
-    size_t       length, most = (size_t)room - 3; /* inih needs that much room */
+    size_t       length, most = (size_t)room - 3; /* inih needs three bytes */
 
     if (*line == '\0' || conf->failed_line > 0)
         return NULL;
@@ -138,7 +138,7 @@ static int take_setting(void *arg, const char *section, const char *name, const 
     else if (value == NULL)
         rc = err_set(conf->err, "%s: '%s' has no value", where, name);
     else if (value[0] == '\0')
-        rc = 0; /* no setting, as in the environment */
+        rc = 0; /* not a setting, as in the environment */
     else
         rc = options_set(conf->options, name, value, where, conf->err);
     if (rc < 0 && conf->failed_line == 0)

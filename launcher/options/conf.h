@@ -4,7 +4,7 @@
  *     fanout = 128
  *     env = NCCL_DEBUG=INFO
  *
- * Read with inih. Unknown sections and keys are errors with file and line.
+ * inih reads the file. An unknown section or key is an error with file and line.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_CONF_H
@@ -13,11 +13,11 @@
 #include "err.h"
 #include "options/options.h"
 
-/* Apply path. 0; also 0 when it does not exist and must_exist is false. -1
- * with "path:line: why". */
+/* Applies the settings of the file path. Returns 0, also if the file does not exist and
+ * must_exist is false; -1 with "path:line: why". */
 int conf_read(const char *path, bool must_exist, struct options *options, struct error *err);
 
-/* The same from memory, for tests and fuzzing. */
+/* Applies settings from memory, for tests and fuzzing. */
 int conf_parse(const char *name, const char *text, struct options *options, struct error *err);
 
 #endif

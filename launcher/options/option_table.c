@@ -337,7 +337,7 @@ const struct option_row *option_find(const char *name, size_t length, struct err
     return NULL;
 }
 
-/* The only row with that prefix among those that have flags, or NULL. */
+/* Returns the only row with this prefix among those that have flags, or NULL. */
 static const struct option_row *find_prefix(const char *name, size_t length, unsigned flags)
 {
     const struct option_row *row = NULL;

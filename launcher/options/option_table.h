@@ -1,8 +1,8 @@
 /* option_table.h - the only list of settings, one row each
  *
- * A row says what a setting is called, how text becomes its value, which subcommands take it
- * and what --help prints. Command line, muster.conf, environment, defaults, --help and
- * completion all read this table.
+ * A row gives a setting's name, how text becomes its value, which subcommands take it and what
+ * --help prints. Command line, muster.conf, environment, defaults, --help and completion all
+ * read this table.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_OPTION_TABLE_H
@@ -15,13 +15,14 @@
 enum option_flags {
     OPTION_DEEPSPEED = 1, /* a prefix that was unique in DeepSpeed keeps its meaning */
     OPTION_ARGV_ONLY = 2, /* has no meaning in muster.conf or the environment */
-    OPTION_HIDDEN = 4,    /* not in --list-options, never meant by a prefix */
+    OPTION_HIDDEN = 4,    /* not in --list-options; no prefix matches it */
     OPTION_REFUSED = 8,   /* an option of DeepSpeed that muster refuses; not in --help */
-    OPTION_RARE = 16,     /* a long --help gives only the name */
+    OPTION_RARE = 16,     /* a long --help lists only the name */
 };
 
-/* Which subcommands take an option on the command line and have it in their --help. Settings
- * files and the environment may hold any: a subcommand ignores what it does not take. */
+/* Which subcommands take an option on the command line and list it in their --help. Settings
+ * files and the environment may contain any option: a subcommand ignores those that it does not
+ * take. */
 enum option_commands {
     FOR_RUN = 1 << COMMAND_RUN,
     FOR_EXEC = 1 << COMMAND_EXEC,
@@ -38,31 +39,31 @@ enum option_commands {
     FOR_SCALE = 1 << COMMAND_SCALE,
     FOR_RESUME = 1 << COMMAND_RESUME,
     FOR_WORLD = FOR_RUN | FOR_CHECK,               /* ranks that form one world */
-    FOR_RANKS = FOR_WORLD | FOR_EXEC,              /* whatever starts processes */
-    /* Whatever connects to nodes. */
+    FOR_RANKS = FOR_WORLD | FOR_EXEC,              /* subcommands that start processes */
+    /* Subcommands that connect to nodes. */
     FOR_NODES = FOR_RANKS | FOR_CLEAN | FOR_BCAST | FOR_COLLECT | FOR_BOOTSTRAP | FOR_DOCTOR,
     FOR_ANY = FOR_NODES | FOR_ATTACH | FOR_STATUS | FOR_STOP | FOR_DRAIN | FOR_SCALE | FOR_RESUME,
 };
 
 struct option_row;
 
-/* Value to field. value is NULL only for a row without arg. */
+/* Stores value in the row's field. value is NULL only for a row without arg. */
 typedef int option_setter(struct options *options, const struct option_row *row,
                           const char *value, struct error *err);
 
 struct option_row {
-    const char *group; /* heading in --help; NULL: that of the row above */
+    const char *group; /* heading in --help; NULL: the same as the row above */
     const char *name;  /* long name as documented; '-' and '_' are the same */
     char        letter;
     const char *arg;     /* what --help calls the value; NULL: takes none */
-    const char *initial; /* the default, as one would type it; NULL: none */
+    const char *initial; /* the default, as typed on the command line; NULL: none */
     const char *help;    /* one line; OPTION_REFUSED: what to do instead; NULL: an alias */
 
     option_setter     *set;
-    option_setter     *letter_set; /* where -LETTER differs from --name */
+    option_setter     *letter_set; /* if -LETTER differs from --name */
     size_t             field;      /* in struct options */
     double             min, max;
-    const char *const *words;      /* of an enum, in its order, NULL at the end */
+    const char *const *words;      /* names of an enum's values, in order; ends with NULL */
 
     unsigned flags, commands;
 };
@@ -70,16 +71,17 @@ struct option_row {
 extern const struct option_row option_table[];
 extern const size_t            option_rows;
 
-/* The row with exactly that name, or NULL. */
+/* Returns the row with exactly this name, or NULL. */
 const struct option_row *option_by_name(const char *name, size_t length);
 
-/* The row that a name on the command line means: its whole name, or a unique prefix of it. NULL
- * with an error that lists the candidates or suggests a name. */
+/* Returns the row that a name on the command line means: its full name or a unique prefix.
+ * Returns NULL with an error that lists the candidates or suggests a name. */
 const struct option_row *option_find(const char *name, size_t length, struct error *err);
 
 const struct option_row *option_by_letter(char letter);
 
-/* " (did you mean --hostfile?)", ": it is torchrun's; leave it out" or "", into text. */
+/* Writes a hint into text: " (did you mean --hostfile?)", ": it is torchrun's; leave it out" or
+ * "". */
 void option_suggest(const char *name, size_t length, char *text, size_t size);
 
 #endif

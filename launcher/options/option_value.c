@@ -19,7 +19,7 @@
 #include "xalloc.h"
 
 #define SPOT_URL_MAX    1000
-#define MASTER_ADDR_MAX 255 /* GO has room for more; a host name is shorter */
+#define MASTER_ADDR_MAX 255 /* GO has room for more, but host names are shorter */
 
 static void *field_of(struct options *options, const struct option_row *row);
 static void  replace_text(char **text, const char *value);
@@ -32,7 +32,7 @@ int set_flag(struct options *options, const struct option_row *row, const char *
     return parse_flag(value, field_of(options, row), err);
 }
 
-/* "" counts as not given: DeepSpeed has it as the default of many options. */
+/* "" means that the option is not given: it is the default of many options of DeepSpeed. */
 int set_text(struct options *options, const struct option_row *row, const char *value,
              struct error *err)
 {
@@ -86,7 +86,7 @@ static void *field_of(struct options *options, const struct option_row *row)
     return (char *)options + row->field;
 }
 
-/* "0,2-4": ascending, nothing twice, no blanks, as DeepSpeed's core lists. */
+/* "0,2-4": ascending, no number twice, no blanks, like DeepSpeed's core lists. */
 int set_ranges(struct options *options, const struct option_row *row,
                const char *value, struct error *err)
 {
@@ -110,7 +110,7 @@ int set_ranges(struct options *options, const struct option_row *row,
     return set_text(options, row, value, err);
 }
 
-/* The hosts come from one place: the last one given. */
+/* Hosts come from one source. The last one given replaces the others. */
 int set_hostfile(struct options *options, const struct option_row *row,
                  const char *value, struct error *err)
 {
@@ -166,7 +166,8 @@ int set_host_argument(struct options *options, const struct option_row *row,
     return (is_file ? set_hostfile : set_hosts)(options, row, value, err);
 }
 
-/* What nobody calls a host, so that it is a file even if it does not exist. */
+/* Does value look like a file name rather than a host? Then it is a file even if it does not
+ * exist. */
 static bool is_file_name(const char *value)
 {
     static const char *const parts[] = { "hostfile", "machinefile", "hostlist" };
@@ -228,7 +229,7 @@ int set_ranks_per_node(struct options *options, const struct option_row *row, co
     return set_integer(options, row, value, err);
 }
 
-/* torchrun's and srun's --nnodes: "2", or "2:2" for at least and at most. */
+/* torchrun's and srun's --nnodes: "2", or "2:2" for minimum and maximum. */
 int set_node_count(struct options *options, const struct option_row *row, const char *value,
                    struct error *err)
 {
@@ -242,7 +243,8 @@ int set_node_count(struct options *options, const struct option_row *row, const 
     return set_integer(options, row, value + length + 1, err);
 }
 
-/* One number is --num_nodes; of two the run may have any number between them. */
+/* One number means the same as --num_nodes. With two, the run may have any number of nodes
+ * between them. */
 int set_node_range(struct options *options, const struct option_row *row, const char *value,
                    struct error *err)
 {
@@ -358,7 +360,7 @@ int set_push(struct options *options, const struct option_row *row, const char *
     return 0;
 }
 
-/* With torchrun the address may contain a port. An IPv6 address has more than one colon. */
+/* torchrun allows a port in the address. An IPv6 address has more than one colon. */
 int set_master_addr(struct options *options, const struct option_row *row, const char *value,
                     struct error *err)
 {
@@ -395,8 +397,8 @@ int set_launcher(struct options *options, const struct option_row *row,
                    "(but not of Open MPI) included; leave --launcher out", value);
 }
 
-/* DeepSpeed passes these to pdsh. Accept those that muster has under another name and refuse
- * the others, rather than ignore them. */
+/* DeepSpeed passes these to pdsh. Accept those for which muster has an option, and refuse the
+ * others rather than ignore them. */
 int set_launcher_args(struct options *options, const struct option_row *row,
                       const char *value, struct error *err)
 {
@@ -511,7 +513,7 @@ int set_name(struct options *options, const struct option_row *row, const char *
     return set_text(options, row, value, err);
 }
 
-/* Nothing else may select all runs: not the "" that a shell makes of an unset variable. */
+/* "" is refused: an unset shell variable must not select all runs. */
 int set_run(struct options *options, const struct option_row *row, const char *value,
             struct error *err)
 {
@@ -520,7 +522,6 @@ int set_run(struct options *options, const struct option_row *row, const char *v
     return set_text(options, row, value, err);
 }
 
-/* options_parse() acts on these before anything is set. */
 int set_nothing(struct options *options, const struct option_row *row,
                 const char *value, struct error *err)
 {

@@ -1,7 +1,7 @@
 /* option_value.h - from text to a field of struct options
  *
- * One function for each kind of setting; the rows of option_table.c name them. All return 0, or
- * -1 with a reason, before which the caller puts the name of the option.
+ * There is one function per kind of setting; the rows of option_table.c name them. All return
+ * 0, or -1 with a reason. The caller puts the option's name before the reason.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_OPTION_VALUE_H
@@ -9,11 +9,11 @@
 
 #include "options/option_table.h"
 
-#define OPTION_NUMBER_MAX (1 << 20) /* of a rank, a core, a node */
+#define OPTION_NUMBER_MAX (1 << 20) /* for ranks, cores and nodes */
 
-/* A bool, a char *, an int, a double, an enum, a char * of the form "0,2-4". */
+/* For a field of type bool, char *, int, double, enum, or char * of the form "0,2-4". */
 option_setter set_flag, set_text, set_integer, set_seconds, set_word, set_ranges;
-/* A double too: OPTION_AUTO for "auto". */
+/* For a double that may also be "auto" (OPTION_AUTO). */
 option_setter set_seconds_or_auto;
 
 option_setter set_hostfile, set_hosts, set_host_argument, set_env, set_env_file, set_push;
@@ -22,16 +22,16 @@ option_setter set_master_addr, set_launcher, set_launcher_args, set_each_rank_lo
 option_setter set_log_level, set_verbose, set_quiet, set_name, set_run, set_restart_on;
 option_setter set_node_range, set_worlds;
 option_setter set_spot;
-option_setter set_signal; /* an int: the number of "USR1", "SIGUSR1" or "10"; 0 for "none" */
+option_setter set_signal; /* int: signal number of "USR1", "SIGUSR1" or "10"; 0 for "none" */
 
-/* What other launchers' options take: a number or "gpu"; a number or "N:N"; more hosts; hosts
+/* For options of other launchers: a number or "gpu"; a number or "N:N"; more hosts; hosts
  * separated by commas. */
 option_setter set_ranks_per_node, set_node_count, set_more_hosts, set_exclude_hosts;
 
-/* For what options_parse() acts on before anything is set. */
+/* For options that options_parse() handles before it sets any field. */
 option_setter set_nothing;
 
-/* Refuse; the row's help says what to do instead. */
+/* Refuses the option; the row's help says what to do instead. */
 option_setter set_refused;
 
 #endif

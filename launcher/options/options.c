@@ -21,7 +21,7 @@
 #include "xalloc.h"
 
 #define ENV_PREFIX     "MUSTER_"
-#define ENV_NAME_BYTES 64 /* holds every name that the table gives rise to */
+#define ENV_NAME_BYTES 64 /* enough for every name in the table */
 
 #define MAX_WAIT_S 1800.0 /* --max-wait=auto */
 
@@ -78,7 +78,7 @@ int options_parse(struct options *options, int argc, char **argv, int *exit_code
         settings_apply(options, &settings, err) < 0 || options_check(options, err) < 0)
         goto out;
     note_given(options, &settings);
-    /* Late, so that -q is known. */
+    /* Only now is -q known. */
     for (i = 0; i < notes.count && options->log_level >= LOG_WARN; i++)
         log_warn("%s", notes.item[i]);
     rc = OPTIONS_RUN;
@@ -181,7 +181,8 @@ int options_set(struct options *options, const char *name, const char *value,
     return 0;
 }
 
-/* An options_result: what argv asks for besides the work itself. */
+/* Returns an options_result: does argv ask for help, the version or the list instead of the
+ * work? */
 static int options_asked(enum command command, const struct settings *settings)
 {
     static const struct {
@@ -219,7 +220,7 @@ static void note_given(struct options *options, const struct settings *settings)
     given_add(&options->given, settings);
 }
 
-/* Print all but the last, which main prints as it prints any error. */
+/* Prints all messages but the last, which main() prints like any other error. */
 static int report_wrong(const struct strlist *wrong, struct error *err)
 {
     size_t i;
@@ -256,7 +257,7 @@ static int settings_apply(struct options *options, const struct settings *settin
     return 0;
 }
 
-/* What argv overrides: defaults, files, environment */
+/* Sources that argv overrides: defaults, files, environment */
 
 static void defaults_set(struct options *options)
 {
@@ -302,7 +303,8 @@ static int conf_files_read(struct options *options, const struct settings *setti
     return rc;
 }
 
-/* In the order of the table, so that the result does not depend on the order of environ. */
+/* Reads variables in the order of the table, so that the result does not depend on the order of
+ * environ. */
 static int environment_read(struct options *options, struct strlist *notes, struct error *err)
 {
     const struct option_row *row;
@@ -370,7 +372,7 @@ static bool is_env_name(const char *entry)
     return false;
 }
 
-/* MUSTER_SSH_PORT of ssh_port. */
+/* Makes MUSTER_SSH_PORT from ssh_port. */
 static void env_name_of(const struct option_row *row, char name[ENV_NAME_BYTES])
 {
     char *at;
@@ -380,7 +382,7 @@ static void env_name_of(const struct option_row *row, char name[ENV_NAME_BYTES])
         *at = *at == '-' ? '_' : (char)toupper((unsigned char)*at);
 }
 
-/* Rules about more than one option. */
+/* Checks rules that concern more than one option. */
 static int members_check(const struct options *options, struct error *err);
 static int options_check(struct options *options, struct error *err)
 {
@@ -441,7 +443,7 @@ static int options_check(struct options *options, struct error *err)
     return 0;
 }
 
-/* What --spares, --nnodes and their kin cannot mean together. */
+/* Refuses combinations of --spares, --nnodes and related options that make no sense. */
 static int members_check(const struct options *options, struct error *err)
 {
     const struct options_members *members = &options->members;

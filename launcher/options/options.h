@@ -1,8 +1,8 @@
 /* options.h - every setting of muster, from one table
  *
- * Defaults < /etc/muster/muster.conf < ~/.config/muster/muster.conf < --config
- * < environment MUSTER_NAME < argv. The table in option_table.c drives the parser,
- * the conf reader (conf.c), --help and the test that compares the manual page.
+ * Defaults < /etc/muster/muster.conf < ~/.config/muster/muster.conf < --config < environment
+ * MUSTER_NAME < argv. The table in option_table.c drives the parser, the conf reader (conf.c),
+ * --help and the test that compares them with the manual page.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_OPTIONS_H
@@ -25,20 +25,20 @@ enum command {
     COMMAND_COLLECT, /* muster collect [options] path...: files of all nodes to this machine */
     COMMAND_BOOTSTRAP, /* muster bootstrap [options] [conf]: fresh machines become nodes */
     COMMAND_DOCTOR, /* muster doctor [options] [script [args]]: what is wrong with the nodes */
-    /* These look up a run in this machine's history; they start nothing. */
+    /* These look up a run in this machine's history; they start no run. */
     COMMAND_ATTACH, /* muster attach [options] [run]: its output */
     COMMAND_STATUS, /* muster status [options] [run] */
     COMMAND_STOP,   /* muster stop [options] [run] */
-    COMMAND_DRAIN,  /* muster drain [options] run host...: these nodes are to go */
-    COMMAND_SCALE,  /* muster scale [options] run --nodes N: with another number of nodes */
-    COMMAND_RESUME, /* muster resume run: start it again, where its launcher has ended */
+    COMMAND_DRAIN,  /* muster drain [options] run host...: do without these nodes */
+    COMMAND_SCALE,  /* muster scale [options] run --nodes N: change the number of nodes */
+    COMMAND_RESUME, /* muster resume run: start it again after its launcher has died */
     COMMAND_HELP,   /* muster help [subcommand] */
 };
 #define COMMANDS (COMMAND_HELP + 1)
 
 extern const char *const command_names[COMMANDS];
 
-/* Takes a run of the history as its argument? */
+/* Does command take a run from the history as its argument? */
 static inline bool command_takes_run(enum command command)
 {
     return command == COMMAND_ATTACH || command == COMMAND_STATUS || command == COMMAND_STOP ||
@@ -46,26 +46,28 @@ static inline bool command_takes_run(enum command command)
 }
 
 enum label { LABEL_DEFAULT, LABEL_HOST, LABEL_RANK, LABEL_NONE };
-/* RANK % local size as DeepSpeed (the same on even nodes), or 0, 1, 2 ... */
+/* LOCAL_RANK is RANK % local size, as in DeepSpeed, or 0, 1, 2 ... Both give the same numbers
+ * if all nodes have equally many ranks. */
 enum local_rank_by { LOCAL_RANK_MODULO, LOCAL_RANK_INDEX };
 enum transport { TRANSPORT_AUTO, TRANSPORT_SSH, TRANSPORT_OPENSSH, TRANSPORT_EXEC };
-/* A restored disk: each node reads its own, or all of them a part each. */
+/* A disk restored from a snapshot: each node reads all of its own, or each reads a part for
+ * all. */
 enum warm_how { WARM_EACH, WARM_SWARM };
 
-/* Works on the nodes without starting ranks? See node/node_job.h. */
+/* Does command work on the nodes without starting ranks? See node/node_job.h. */
 static inline bool command_is_node_job(enum command command)
 {
     return command == COMMAND_CLEAN || command == COMMAND_BCAST || command == COMMAND_COLLECT ||
            command == COMMAND_BOOTSTRAP || command == COMMAND_DOCTOR;
 }
 
-#define OPTION_AUTO (-1.0) /* of a time: muster chooses it */
+#define OPTION_AUTO (-1.0) /* a time that muster chooses */
 
-/* Who may take part in a run that goes on, and what a lost node means for it. */
+/* Which nodes may take part in a run that continues, and what it does when it loses a node. */
 enum recovery { RECOVERY_AUTO, RECOVERY_FULL, RECOVERY_ELASTIC };
 
 struct options_members {
-    int           spares;               /* hosts beyond the world that wait connected */
+    int           spares;               /* hosts outside the world that wait connected */
     int           min_nodes, max_nodes; /* --nnodes MIN:MAX; 0: not given */
     int           min_ranks, max_ranks; /* 0: not given */
     char         *worlds;               /* NULL: any size */
@@ -78,20 +80,20 @@ struct options_members {
 
 struct options {
     enum command command;
-    enum command topic; /* of help: the subcommand that argv names; COMMAND_HELP: none */
+    enum command topic; /* the subcommand that help is about; COMMAND_HELP: none */
 
     /* which machines */
-    char *hostfile;       /* default /job/hostfile */
+    char *hostfile;       /* default: /job/hostfile */
     bool  hostfile_given;
-    char *discovery_script; /* NULL: none; else neither a hostfile nor hosts are given */
+    char *discovery_script; /* NULL: none; otherwise no hostfile and no hosts are given */
     char *hosts;          /* -H te1:4,te2:4 */
-    bool  hosts_added;    /* by -w, so that the next -w adds more */
-    bool  hosts_guessed;  /* -H NAME: no file, so perhaps a host */
+    bool  hosts_added;    /* hosts comes from -w; another -w adds to it */
+    bool  hosts_guessed;  /* -H NAME: NAME is no file, so perhaps a host */
     char *include, *exclude;
     int   num_nodes, num_gpus; /* -1: not given */
     int   num_ranks;           /* 0: not given */
     bool  force_multi;
-    bool  no_ssh;         /* with node_rank: only this node's part, started here */
+    bool  no_ssh;         /* start only the ranks of node_rank, on this machine */
     int   node_rank;      /* -1: not given */
 
     /* how to reach them */
@@ -106,21 +108,21 @@ struct options {
 
     /* what runs */
     bool  module, no_python, no_local_rank;
-    char *python;         /* NULL: found, see program.h */
-    char *cwd;            /* NULL: this directory (run), the login's (exec) */
+    char *python;         /* NULL: muster finds it, see program.h */
+    char *cwd;            /* NULL: this directory (run), the login directory (exec) */
     char *venv_script;
     struct strlist env;   /* --env NAME[=VALUE], in order */
     struct strlist env_files;
-    struct strlist push;  /* paths that the nodes get first */
+    struct strlist push;  /* paths to copy to the nodes first */
     char *script;         /* first positional word; check: NULL */
-    struct strlist args;  /* everything after it; check: for muster-train check; bcast,
-                              collect: paths; bootstrap: conf */
+    struct strlist args;  /* all words after the script; check: options of muster-train check;
+                             bcast, collect: paths; bootstrap: conf */
 
-    bool  check_quick, check_full; /* check, doctor; these four are for muster-train check */
+    bool  check_quick, check_full; /* check, doctor; muster-train check receives these four */
     char *check_html, *check_json;
 
     /* ranks, devices, cores */
-    char *master_addr;    /* NULL: chosen by reachability */
+    char *master_addr;    /* NULL: muster chooses a reachable one */
     int   master_port;    /* 0: 29500 or a free one */
     bool  one_gpu_per_rank;
     bool  require_idle_gpus;
@@ -132,7 +134,7 @@ struct options {
     enum label label;
     bool  timestamps;
     char *show_ranks;     /* NULL: all; "0,3-5" */
-    char *log_dir;        /* per-rank files, besides the console */
+    char *log_dir;        /* per-rank files, in addition to the console */
     char *each_rank_log;  /* per-rank files instead of the console */
     bool  fold;           /* exec -b */
     bool  largest_status; /* exec -S */
@@ -142,28 +144,28 @@ struct options {
     /* how it ends */
     double grace_s, timeout_s /* 0: none */, hang_timeout_s /* 0 */, heartbeat_s, dead_after_s;
     int    max_restarts;
-    double restart_delay_s; /* OPTION_AUTO: longer each time */
+    double restart_delay_s; /* OPTION_AUTO: longer after each restart */
     char  *restart_on;      /* NULL: the table of elastic/exit_class.c */
     struct options_members members;
-    int    notice_signal; /* to ranks that catch it, when a node is to go; 0: none */
-    char  *spot;          /* whom the nodes ask whether they are to go; never NULL */
-    char  *ckpt_marker;   /* NULL: muster-train's, else none */
+    int    notice_signal; /* sent to ranks that catch it when a node will leave; 0: none */
+    char  *spot;          /* metadata service to ask whether a node will leave; never NULL */
+    char  *ckpt_marker;   /* NULL: the one of muster-train, for other scripts none */
     double reconnect_s; /* 0: a broken connection ends the run; OPTION_AUTO: see --reconnect */
     bool   allow_open_mpi;
     bool   save_pid, strict_containment, no_pidns;
     bool   detach;
 
     bool  kill; /* clean */
-    char *name; /* of the run; NULL: none */
-    bool  replace; /* the run that has it */
-    char *shards_resume; /* a run whose shards this one goes on with; NULL: none */
+    char *name; /* name of the run; NULL: none */
+    bool  replace; /* first stop the run that has this name */
+    char *shards_resume; /* the run whose remaining shards this run reads; NULL: none */
     char *run;  /* clean, attach, status, stop, resume; NULL: each has its own default */
 
-    /* For muster resume, kept in the directory of the run. */
+    /* for muster resume, saved in the run's directory */
     struct strlist given; /* these options as words; see given.h */
-    char          *resumed; /* the id of the run that goes on; NULL: it is a new one */
-    int            first_generation; /* of what goes on */
-    struct json_t *last_world; /* the world that it had (run/world.h); NULL: not known */
+    char          *resumed; /* the id of the run that continues; NULL: a new run */
+    int            first_generation; /* of the run that continues */
+    struct json_t *last_world; /* its previous world (run/world.h); NULL: unknown */
 
     int   tail; /* attach; -1: all */
     bool  cost; /* status */
@@ -171,15 +173,15 @@ struct options {
     int    nodes;    /* scale; 0: not given */
 
     /* bcast */
-    char *to; /* NULL: where they are here */
+    char *to; /* NULL: the same path as here */
 
     /* bootstrap */
-    bool  plan_only, apply, undo, record; /* none: plan */
+    bool  plan_only, apply, undo, record; /* if none is set: plan */
     char *only, *skip; /* steps, separated by commas; NULL: not given */
-    char *names;       /* te[1-4]; NULL: those of the hostfile */
+    char *names;       /* te[1-4]; NULL: the names in the hostfile */
     bool  trust_first, mesh;
     enum warm_how warm;
-    int   password_fd; /* -1: a password is asked on the terminal */
+    int   password_fd; /* -1: ask for a password on the terminal */
 
     enum log_level log_level;
 };
@@ -192,35 +194,35 @@ enum options_result {
     OPTIONS_LIST,    /* options_list(stdout) */
 };
 
-/* Fill options from defaults, conf files, environ and argv. Returns an
- * options_result, or -1 with what is wrong in err (exit status 2, or
- * *exit_code = 65 when a conf file is). options_clear() either way. */
+/* Fills options from defaults, conf files, environ and argv. Returns an options_result, or -1
+ * with the reason in err. *exit_code is then 2, or 65 if a conf file is wrong. Call
+ * options_clear() in both cases. */
 int options_parse(struct options *options, int argc, char **argv, int *exit_code,
                   struct error *err);
-/* Free all strings. */
+/* Frees all strings. */
 void options_clear(struct options *options);
 
-/* The loss of a node does not end the run; the number of nodes may change. */
+/* Does the run continue when it loses a node? The number of nodes may change. */
 bool options_go_on(const struct options *options);
-/* New hosts may take part, too. */
+/* May new hosts join the run? */
 bool options_take_nodes(const struct options *options);
 bool options_are_elastic(const struct options *options);
-/* For nodes that are missing. */
+/* Returns how long the run waits for missing nodes. */
 double options_max_wait_s(const struct options *options);
 
-/* Set one option by its whole long name, as conf does; where is put in front of
- * the error ("muster.conf:3"). */
+/* Sets one option by its full long name, as in muster.conf. An error begins with where
+ * ("muster.conf:3"). */
 int options_set(struct options *options, const char *name, const char *value,
                 const char *where, struct error *err);
 
-/* The synopsis of a subcommand and the options it takes, within 80 columns and 40 lines;
- * COMMAND_HELP: all subcommands, and the usual options of a run. */
+/* Prints the synopsis of a subcommand and its options, within 80 columns and 40 lines.
+ * COMMAND_HELP: prints all subcommands and the usual options of a run. */
 void options_help(enum command topic, FILE *out);
-void options_version(FILE *out); /* with libraries and what was built in */
+void options_version(FILE *out); /* with library versions and build options */
 
-/* All rows, for completion and the manual's test: "name letter arg default subcommands" on
- * each line, "-" for what a row does not have, subcommands separated by commas (refused options
- * have none). */
+/* Prints all rows, for completion and the manual's test. Each line is "name letter arg default
+ * subcommands", with "-" for an empty field and commas between subcommands. Refused options
+ * have no subcommands. */
 void options_list(FILE *out);
 
 #endif

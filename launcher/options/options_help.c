@@ -14,8 +14,8 @@
 
 #define HELP_COLUMN    30 /* where the text of an option begins */
 #define HELP_WIDTH     80
-#define HELP_LINES     40 /* of one subcommand; with more, rare options have no text */
-#define HELP_FRAME     3  /* of these, lines around the options */
+#define HELP_LINES     40 /* per subcommand; if it needs more, rare options have no text */
+#define HELP_FRAME     3  /* how many of these lines surround the options */
 #define RARE_HEADING   "Less common, see muster(1)\n"
 #define RARE_INDENT    2
 
@@ -100,7 +100,7 @@ static void print_overview(FILE *out)
     fputs(overview_tail, out);
 }
 
-/* The rows that command takes, each group below its heading. */
+/* Prints the rows that command takes, each group below its heading. */
 static void print_rows(FILE *out, unsigned command, bool with_rare)
 {
     const struct option_row *row;
@@ -145,7 +145,7 @@ static void print_row(FILE *out, const struct option_row *row)
     fputc('\n', out);
 }
 
-/* NULL where it would tell nothing new. */
+/* Returns NULL if the default would tell the user nothing new. */
 static const char *default_of(const struct option_row *row)
 {
     if (row->initial == NULL || strcmp(row->initial, "-1") == 0 ||
@@ -154,7 +154,7 @@ static const char *default_of(const struct option_row *row)
     return row->initial;
 }
 
-/* Can the help of command have a line for each option? */
+/* Does the help of command have room for one line per option? */
 static bool fits(unsigned command)
 {
     const struct option_row *row;

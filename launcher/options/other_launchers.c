@@ -9,7 +9,7 @@
 
 #include "options/option_value.h"
 
-/* Where letters mean what they mean to pdsh. */
+/* The subcommands where letters mean the same as in pdsh. */
 #define FOR_PDSH (FOR_EXEC | FOR_CLEAN | FOR_BCAST | FOR_COLLECT)
 
 static const struct other_option others[] = {

@@ -1,7 +1,8 @@
 /* other_launchers.h - options of other launchers: their meaning here, or what to write instead
  *
- * Users of torchrun, mpirun, srun, horovodrun, accelerate and pdsh type what they know. An option
- * that means exactly what one of ours means is that one of ours; any other is refused with a hint.
+ * Users of torchrun, mpirun, srun, horovodrun, accelerate and pdsh type the options that they
+ * know. muster accepts an option that means exactly what one of its own does, and refuses any
+ * other with a hint.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_OTHER_LAUNCHERS_H
@@ -11,15 +12,16 @@
 
 struct other_option {
     const char    *name;     /* without leading dashes; '-' is '_' as well; one letter: "-x" */
-    unsigned       commands; /* of subcommands where it means this; 0: of all */
+    unsigned       commands; /* the subcommands where it has this meaning; 0: all */
     const char    *same;     /* our option; NULL: none, see instead */
-    const char    *value;    /* what same is given; NULL: what the user types, if same takes one */
-    option_setter *set;      /* NULL: that of same */
+    const char    *value;    /* the value for same; NULL: the user's value, if same takes one */
+    option_setter *set;      /* NULL: the setter of same */
     const char    *instead;  /* "torchrun's; leave it out" */
     bool           has_arg;  /* with instead: the next word belongs to it */
 };
 
-/* What name means to command (all: COMMANDS), or NULL if no launcher that we know has it. */
+/* Returns the meaning of name for command (COMMANDS: for any), or NULL if no launcher that we
+ * know has this option. */
 const struct other_option *other_launchers_find(const char *name, size_t length,
                                                 enum command command);
 

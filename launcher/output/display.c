@@ -145,7 +145,7 @@ void display_own(struct display *display, const char *lines, size_t size, struct
     display->open = NULL;
 }
 
-/* Of several bars in one run only the last is visible, and none if a line follows. */
+/* Of several progress bars in one run only the last is shown, and none if a line follows. */
 static void show_lines(struct display *display, struct source *source,
                        const struct prefix *prefix, const char *bytes, size_t size,
                        struct buffer *out)
@@ -191,7 +191,7 @@ void display_end(struct display *display, struct buffer *out)
     display->open = NULL;
 }
 
-/* Not into the last column: the cursor would wrap there on some terminals. */
+/* Leaves the last column empty: on some terminals the cursor would wrap there. */
 static void show_transient(struct display *display, const struct prefix *prefix,
                            const char *text, size_t size, struct buffer *out)
 {
@@ -253,7 +253,7 @@ static void add_prefix(struct buffer *out, const struct prefix *prefix)
     buffer_add(out, prefix->clock, prefix->clock_size);
 }
 
-/* Before a segment that continues a line. */
+/* Adds an ellipsis before a segment that continues a line. */
 static void add_ellipsis(struct buffer *out, struct source *source, const struct segment *segment)
 {
     if (source->is_cut)

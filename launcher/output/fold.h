@@ -15,12 +15,12 @@
 
 struct fold_item {
     const char *host;
-    const char *bytes; /* all its output; if empty, the host is not shown */
+    const char *bytes; /* all output of the host; if empty, the host is not shown */
     size_t      size;
 };
 
-/* Append the folded text to out, groups in order of their first item. The last
- * line of a group is ended if the host did not end it. */
+/* Appends the folded text to out, groups in the order of their first item. Ends the last line
+ * of a group if the host did not. */
 void fold_write(const struct fold_item *items, size_t count, struct buffer *out);
 
 #endif

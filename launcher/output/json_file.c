@@ -48,7 +48,7 @@ int json_file_write(const char *path, json_t *body)
     return rc;
 }
 
-/* The reader of a pipe would take a second opening for another document. */
+/* The reader of a pipe would mistake a second open() for a second document. */
 static bool is_pipe(const char *path)
 {
     struct stat about;

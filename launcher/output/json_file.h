@@ -8,16 +8,16 @@
 
 #include "err.h"
 
-/* Can path be written? Ask before anything is started, not after days. NULL and "-" can. -1
- * with err. */
+/* Can path be written? Call this before the run starts, rather than fail after days. NULL and
+ * "-" can be written. Returns -1 with err. */
 int json_file_try(const char *path, struct error *err);
 
-/* Open path for such a document. A pipe without a reader is an error: the run must not wait
- * for one. -1 with errno. */
+/* Opens path for a JSON document. A pipe without a reader is an error: the run must not wait
+ * for one. Returns -1 with errno. */
 int json_file_open(const char *path);
 
-/* Write body to path ("-" is stdout) and release it. -1 if that failed, after logging the
- * error. */
+/* Writes body to path ("-" is stdout) and releases it. If that fails, logs the error and
+ * returns -1. */
 int json_file_write(const char *path, json_t *body);
 
 #endif

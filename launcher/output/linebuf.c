@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define HELD_ROOM_KEPT 1024 /* a stream that is idle holds no more memory than this */
+#define HELD_ROOM_KEPT 1024 /* an idle stream holds at most this much memory */
 
 static size_t whole(size_t held, const char *bytes, size_t size);
 static void   move_held(struct linebuf *line, struct buffer *run, size_t more);
@@ -19,7 +19,7 @@ void linebuf_add(struct linebuf *line, const char *bytes, size_t size, struct bu
 
     if (size == 0)
         return;
-    /* It is known now that the held '\r' does not begin a "\r\n". */
+    /* The held '\r' does not begin a "\r\n". */
     if (held->size > 0 && held->bytes[held->size - 1] == '\r' && bytes[0] != '\n')
         move_held(line, run, size);
     total = whole(held->size, bytes, size);
@@ -51,9 +51,9 @@ static void move_held(struct linebuf *line, struct buffer *run, size_t more)
         buffer_clear(&line->held);
 }
 
-/* How much of the held text and the bytes together is complete segments, including whole pieces
- * of a text that is too long: a piece is complete once text follows it, so that text of just
- * LINEBUF_MAX still finds its '\n'. */
+/* Returns how much of the held text and the bytes together is complete segments, including
+ * whole pieces of a text that is too long. A piece is complete when text follows it, so that
+ * text of exactly LINEBUF_MAX can still get its '\n'. */
 static size_t whole(size_t held, const char *bytes, size_t size)
 {
     const char *lf = memrchr(bytes, '\n', size);

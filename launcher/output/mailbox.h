@@ -1,8 +1,8 @@
 /* mailbox.h - messages from the writer threads to the event loop
  *
- * There are two: bytes of a node have left memory, which is credit for its agent; and a
- * descriptor can no longer be written. Any thread posts them; the event loop delivers them,
- * several at a time, so that what waits here does not grow.
+ * There are two messages: bytes of a node have left memory, which is credit for its agent; and
+ * a descriptor can no longer be written. Any thread may post them. The event loop delivers
+ * them, several at a time, so the mailbox does not grow.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_MAILBOX_H
@@ -21,16 +21,16 @@ struct mailbox;
 struct mailbox *mailbox_new(struct event_base *base, const struct output_ops *ops, void *arg);
 void            mailbox_free(struct mailbox *mailbox);
 
-/* Call this before the first message about that node. */
+/* Call this before the first message about the node. */
 void mailbox_add_node(struct mailbox *mailbox, size_t node);
 
 void mailbox_give(struct mailbox *mailbox, size_t node, size_t bytes);
 void mailbox_fail(struct mailbox *mailbox, bool is_stderr, int error);
 
-/* Make the event loop return, with nothing to deliver. */
+/* Makes the event loop return, without a message. */
 void mailbox_wake(struct mailbox *mailbox);
 
-/* Deliver failures at once: for the end, when the threads are gone and no node waits for
+/* Delivers failures at once. For the end, when the threads have ended and no node waits for
  * credit. */
 void mailbox_settle(struct mailbox *mailbox);
 

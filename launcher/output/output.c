@@ -27,10 +27,10 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-#define UNFINISHED_S   0.2                 /* then a terminal shows an unfinished line */
-#define UNFINISHED_MAX ((size_t)16 * 1024) /* of it: more than any terminal is wide */
-#define OWN_WAIT_MS    100                 /* for our own line, once the writers have ended */
-#define FOLD_PIECE     ((size_t)64 * 1024) /* of folded text for the writer */
+#define UNFINISHED_S   0.2                 /* after this, a terminal shows an unfinished line */
+#define UNFINISHED_MAX ((size_t)16 * 1024) /* bytes of it: no terminal is that wide */
+#define OWN_WAIT_MS    100                 /* for our own line, after the writers have ended */
+#define FOLD_PIECE     ((size_t)64 * 1024) /* folded text per call of the writer */
 
 /* stdout or stderr of a rank. */
 struct stream {
@@ -46,22 +46,22 @@ struct rank_output {
     size_t        node;
     bool          shown;
     struct tail   tail;
-    struct rank_output *retired; /* the next one */
+    struct rank_output *retired; /* the next one in the list */
 };
 
 struct output {
     struct output_settings settings;
     struct mailbox        *mailbox;
-    struct writer         *writer[2]; /* [is_stderr]; the same one if that is one file */
+    struct writer         *writer[2]; /* [is_stderr]; the same one if both are one file */
     struct rank_output   **rank;
     int                    ranks;
-    struct rank_output    *retired;   /* whose ranks have moved to other nodes */
+    struct rank_output    *retired;   /* of ranks that have moved to other nodes */
     struct rank_output     plain;     /* the stream of the folded text */
     size_t                 held;      /* in all linebufs */
     size_t                 folded;    /* in all folded buffers */
     bool                   is_folding, is_closed, is_finished;
     uint64_t               lost;
-    struct stream         *unfinished; /* fed last, on a terminal */
+    struct stream         *unfinished; /* the stream that was fed last, on a terminal */
     struct event          *unfinished_timer;
 };
 
@@ -165,7 +165,7 @@ void output_add_rank(struct output *output, int rank, size_t node, const char *h
         output_again(output, rank, file);
         if (added->node == node && strcmp(added->label, label) == 0)
             return;
-        added->retired = output->retired; /* what waits for its reader has its label */
+        added->retired = output->retired; /* lines in the queue still use its label */
         output->retired = added;
     }
     added = xcalloc(1, sizeof *added);
@@ -193,7 +193,7 @@ void output_add_rank(struct output *output, int rank, size_t node, const char *h
     output->rank[rank] = added;
 }
 
-/* If its node was lost, no end of its streams has come. */
+/* If the rank's node was lost, its streams have not ended yet. */
 void output_again(struct output *output, int rank, const char *file)
 {
     struct rank_output *from = find_rank(output, rank);
@@ -289,8 +289,8 @@ void output_give_up(struct output *output, double patience_s)
     }
 }
 
-/* The writer of stderr stays open until that of stdout is over: muster may have to say something
- * meanwhile. */
+/* The writer of stderr stays open until the one of stdout has ended: until then muster may have
+ * to print messages. */
 void output_close(struct output *output)
 {
     int rank, i;
@@ -419,7 +419,7 @@ static void unfold(struct output *output)
     }
 }
 
-/* At most two copies of it are in memory at a time. */
+/* At most two copies of the text are in memory at a time. */
 static void print_folded(struct output *output)
 {
     struct fold_item *items = xcalloc((size_t)output->ranks, sizeof *items);
@@ -461,9 +461,9 @@ static void clear_folded(struct output *output, bool is_stderr)
 
 /* --- to the writer ---------------------------------------------------------- */
 
-/* charge: credit that is given back once this is written. What the linebuf holds is charged
- * with the lines before it, or given back at once: otherwise unfinished lines could use up all
- * credit, and their ends would never come. */
+/* charge: credit that is given back when the bytes are written. Credit for bytes that the
+ * linebuf holds is given back with the lines before them, or at once. Otherwise unfinished
+ * lines could use up all credit, and their ends would never come. */
 static void show_bytes(struct output *output, struct rank_output *rank, bool is_stderr,
                        const char *bytes, size_t size, size_t charge)
 {
@@ -503,8 +503,8 @@ static void queue(struct output *output, struct rank_output *rank, bool is_stder
     writer_add(output->writer[is_stderr], &rank->stream[is_stderr].source, run, charge);
 }
 
-/* True if the reader is too far behind and a file has what it misses. Then it first catches up
- * by half, so that there are few gaps. */
+/* Is the reader too far behind, and does a file have the bytes that it misses? Once lines are
+ * skipped, the reader must first catch up by half, so that there are few gaps. */
 static bool must_skip(const struct output *output, const struct rank_output *rank,
                       bool is_stderr)
 {
@@ -514,8 +514,8 @@ static bool must_skip(const struct output *output, const struct rank_output *ran
            writer_waiting(output->writer[is_stderr]) > limit;
 }
 
-/* The end of a stream: its unfinished line, and the last note about skipped bytes. The last
- * state of a progress bar becomes a line, except where bytes are passed on unchanged. */
+/* Ends a stream: prints its unfinished line and the last note about skipped bytes. The last
+ * state of a progress bar becomes a line, unless bytes are passed on unchanged. */
 static void show_rest(struct output *output, struct rank_output *rank, bool is_stderr)
 {
     struct stream *stream = &rank->stream[is_stderr];
@@ -533,7 +533,7 @@ static void show_rest(struct output *output, struct rank_output *rank, bool is_s
     buffer_clear(&run);
 }
 
-/* Note before the next line of a stream what was dropped of it. */
+/* Notes before the next line of a stream how many of its bytes were dropped. */
 static void tell_skipped(struct output *output, struct rank_output *rank, bool is_stderr)
 {
     struct stream *stream = &rank->stream[is_stderr];
@@ -550,7 +550,7 @@ static void tell_skipped(struct output *output, struct rank_output *rank, bool i
     stream->skipped = 0;
 }
 
-/* A prompt, dots, or a bar without a line end: show it as it is, though it may still grow. */
+/* Shows a prompt, dots, or a bar without a line end as it is, although it may still grow. */
 static void unfinished_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct output       *output = arg;

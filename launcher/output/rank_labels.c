@@ -43,7 +43,7 @@ out:
     return rc;
 }
 
-/* "3" or "3-5" into [first, last]. */
+/* Parses "3" or "3-5" into [first, last]. */
 static int parse_range(char *word, int world_size, int64_t *first, int64_t *last, struct error *err)
 {
     char *dash = strchr(word, '-');
@@ -114,12 +114,12 @@ static char *label_of(const struct plan *plan, const struct options *options,
     }
     if (plan->command == COMMAND_EXEC)
         return xasprintf("%s: ", plan_label(node));
-    if (plan->world_size == 1 || plan->command == COMMAND_CHECK) /* there rank 0 speaks */
+    if (plan->world_size == 1 || plan->command == COMMAND_CHECK) /* rank 0 reports for all */
         return xstrdup("");
     return xasprintf("%s:%d: ", plan_label(node), rank);
 }
 
-/* The file that the agent writes for a rank, for "... bytes skipped, see FILE". */
+/* Returns the file that the agent writes for a rank, for "... bytes skipped, see FILE". */
 static char *file_of(const struct plan *plan, const struct options *options, int rank)
 {
     if (options->log_dir == NULL)

@@ -16,8 +16,8 @@
 #include "xevent.h"
 
 #define TICK_S     0.2
-#define TELL_S     1.0 /* a user who stopped the run learns after this what muster waits for */
-#define LEAVE_LAST 3   /* signals: now nothing is waited for */
+#define TELL_S     1.0 /* muster then tells a user who has stopped the run what it waits for */
+#define LEAVE_LAST 3   /* after this many signals muster no longer waits */
 
 static bool   has_been_enough(const struct reader *reader, bool is_last);
 static void   tick_cb(evutil_socket_t fd, short what, void *arg);
@@ -49,7 +49,7 @@ void reader_interrupted(struct reader *reader)
 bool reader_await(struct reader *reader, struct output *output)
 {
     const struct timeval tick = clock_interval(TICK_S);
-    bool                 is_last = reader->has_left; /* what comes after the user has left */
+    bool                 is_last = reader->has_left; /* the user has left already */
     struct event        *timer;
 
     output_close(output);
@@ -76,7 +76,7 @@ static bool has_been_enough(const struct reader *reader, bool is_last)
            (reader->is_hurried && output_stuck_s(reader->output) >= READER_HURRIED_S);
 }
 
-/* It also makes the loop return. */
+/* The timer also makes the loop return. */
 static void tick_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct reader *reader = arg;

@@ -1,9 +1,9 @@
-/* reader.h - the end of muster: it waits for whoever reads its output, until the user leaves
+/* reader.h - the end of muster: it waits for the reader of its output, until the user leaves
  *
- * When every node is over only the reader is left, and muster waits for it without a limit, as
- * any filter does. From there on signals that end a run mean the reader: the first one says what
- * is unread, the next one leaves. A user who has killed the run before waits no longer than
- * READER_HURRIED_S for a reader that takes nothing.
+ * When all nodes are done only the reader is left, and muster waits for it without a limit, as
+ * any filter does. From now on signals that end a run concern the reader: on the first, muster
+ * reports how much is unread; on the next, it leaves. If the user has already killed the run,
+ * muster waits no longer than READER_HURRIED_S for a reader that takes nothing.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_READER_H
@@ -18,32 +18,32 @@
 #include "output/output.h"
 
 #define READER_HURRIED_S 1.0 /* the run was killed, and the reader takes nothing */
-#define READER_LEAVE_S   1.0 /* the user leaves: for what muster itself has to say */
+#define READER_LEAVE_S   1.0 /* the user leaves: time for muster's own last lines */
 
 struct reader {
     struct event_base *base;
-    struct output     *output;     /* NULL: none is awaited now */
-    int64_t            since_ns;   /* when that began */
-    bool               is_begun;   /* signals mean the reader */
-    bool               is_told;    /* the user knows what is unread */
+    struct output     *output;     /* the output that muster waits for now; NULL: none */
+    int64_t            since_ns;   /* when the wait began */
+    bool               is_begun;   /* signals concern the reader */
+    bool               is_told;    /* the user knows how much is unread */
     bool               is_hurried; /* the run was killed */
     bool               has_left;
-    int                signals;    /* all that have come */
+    int                signals;    /* number of all signals received */
 };
 
-/* Every node is over. signals: how many have come before. */
+/* All nodes are done. signals: how many were received before. */
 void reader_begin(struct reader *reader, struct event_base *base, int signals);
 
-/* A signal has come. */
+/* Handles a signal. */
 void reader_interrupted(struct reader *reader);
 
-/* Close output, and run the event loop until it is written. False: it was given up, and
- * output_finish(output, 0) drops and counts the rest. */
+/* Closes output, and runs the event loop until it is written. Returns false if muster gave up
+ * on the reader; output_finish(output, 0) then drops and counts the rest. */
 bool reader_await(struct reader *reader, struct output *output);
 
-/* What muster itself says at the end, once no other output is open: err and then out, which may
- * be "". *error is 0, or the errno of what could not be written to out_fd. False: a reader was
- * given up. */
+/* Prints muster's own last words when no other output is open: err and then out, which may be
+ * "". *error is 0, or the errno of a failed write to out_fd. Returns false if muster gave up on
+ * a reader. */
 bool reader_print(struct reader *reader, int out_fd, int err_fd, const char *out,
                   const char *err, int *error);
 

@@ -63,7 +63,7 @@ void tail_lines(const struct tail *tail, size_t count, struct strlist *lines)
     }
 }
 
-/* The last TAIL_BYTES of it, without a line whose beginning is gone. */
+/* Starts at the last TAIL_BYTES, without a line whose beginning is lost. */
 static void start_walk(const struct tail *tail, struct segments *walk)
 {
     const char *bytes = tail->text.bytes, *lf;

@@ -1,8 +1,8 @@
 /* writer.c - see writer.h
  *
- * The lock guards the queue and all that both threads use. The thread holds it to take a batch
- * and to release it, never while it formats or writes. It can be cancelled in write() and
- * poll() only: so a reader that never reads can be given up.
+ * The lock guards the queue and everything that both threads use. The writer's thread holds it
+ * to take a batch and to release it, never while it formats or writes. A signal interrupts its
+ * write() and poll(), so that muster can give up on a reader that never reads.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -27,7 +27,7 @@
 #define BATCH_BYTES  ((size_t)64 * 1024) /* taken from the queue at a time */
 #define RUN_JOIN_MAX ((size_t)16 * 1024) /* lines join a run up to this size */
 #define INTERRUPT_S  0.01
-#define WRITE_MAX    ((size_t)64 * 1024) /* so that a slow reader is not taken for a stalled one */
+#define WRITE_MAX    ((size_t)64 * 1024) /* per write: a slow reader must not look stalled */
 
 /* Waiting lines of one source, or its text without a line end. */
 struct run {
@@ -46,29 +46,29 @@ struct writer {
     pthread_t                thread;
 
     pthread_mutex_t lock;
-    pthread_cond_t  work;     /* for the thread */
-    pthread_cond_t  over;     /* for writer_finish */
+    pthread_cond_t  work;     /* wakes the thread */
+    pthread_cond_t  over;     /* wakes writer_finish() */
     struct run     *head, *last;
     size_t          waiting;
     struct buffer   own;
     size_t          own_left_out; /* lines */
     char           *progress;     /* NULL: no change */
     bool            is_idle, is_ending;
-    bool            is_closed; /* from here on all is dropped */
+    bool            is_closed; /* from now on all bytes are dropped */
     bool            is_over;
 
-    /* The thread's alone, until it is joined. */
+    /* Only the thread uses these, until it is joined. */
     struct display  display;
     struct run     *batch;     /* taken from the queue, all for one descriptor */
-    struct run     *unformed;  /* runs of batch that are not all in out yet */
+    struct run     *unformed;  /* runs of batch that are not completely in out yet */
     struct buffer   own_batch;
     char           *progress_batch;
     struct buffer   out;
-    size_t          out_done;  /* of out, written */
+    size_t          out_done;  /* bytes of out that are written */
     bool            out_is_stderr, out_is_own;
     bool            has_written[2], has_failed[2];
     uint64_t        lost;
-    atomic_bool     is_given_up; /* the reader: what it has not taken is dropped */
+    atomic_bool     is_given_up; /* of the reader: bytes that it has not taken are dropped */
     atomic_llong    moved_ns;  /* time of the last write, or when the thread began to wait */
     bool            is_joined;
 };
@@ -146,7 +146,7 @@ void writer_add(struct writer *writer, struct source *source, struct buffer *run
     buffer_clear(run);
 }
 
-/* The last run of source, if more lines may be added there. */
+/* Returns the last run of source if more lines may join it, or NULL. */
 static struct run *open_run(const struct writer *writer, const struct source *source,
                             size_t more)
 {
@@ -236,7 +236,7 @@ size_t writer_waiting(struct writer *writer)
     return waiting;
 }
 
-/* The thread holds its batch, but does not change what is in it. */
+/* The thread owns its batch, but does not change its bytes. */
 uint64_t writer_unread(struct writer *writer)
 {
     uint64_t unread;
@@ -295,7 +295,7 @@ static void *write_all(void *arg)
     return NULL;
 }
 
-/* give_up() sends SIGRTMIN to this thread, to end its write(). */
+/* give_up() sends SIGRTMIN to this thread to interrupt its write(). */
 static void heed_interruption(void)
 {
     const struct sigaction action = { .sa_handler = interrupted }; /* without SA_RESTART */
@@ -438,7 +438,8 @@ static void flush(struct writer *writer)
     writer->out_done = 0;
 }
 
-/* One write, or a wait for room. If a signal comes it returns what was written until then. */
+/* Writes once, or waits for room. After a signal, write() returns what it has written so
+ * far. */
 static ssize_t write_some(int fd, const char *bytes, size_t size)
 {
     struct pollfd room = { .fd = fd, .events = POLLOUT };
@@ -509,8 +510,8 @@ uint64_t writer_finish(struct writer *writer, double patience_s)
     return writer->lost;
 }
 
-/* The thread drops and counts what waits, once its write has returned. A signal that comes before
- * that write begins is lost, so it is sent again. */
+/* The thread drops and counts what waits when its write returns. A signal that arrives before
+ * the write begins is lost, so it is sent repeatedly. */
 static void give_up(struct writer *writer)
 {
     struct timespec until;

@@ -55,7 +55,7 @@ int allocation_hosts(char *const *here, struct hostlist *hosts, char **words, st
     return 1;
 }
 
-/* srun would start us once per task, and each of us all ranks. */
+/* Refuses srun: it would start muster once per task, and each muster would start all ranks. */
 static int slurm_hosts(char *const *here, struct hostlist *hosts, const char **slots_by,
                        struct error *err)
 {
@@ -80,7 +80,7 @@ static int slurm_hosts(char *const *here, struct hostlist *hosts, const char **s
     return 0;
 }
 
-/* "8", "a100:8", "a100:4,h100:4": of each node, or 0. */
+/* Returns the GPUs per node, from "8", "a100:8" or "a100:4,h100:4"; 0: unknown. */
 static int slurm_gpus(char *const *here, const char **slots_by)
 {
     static const char *const names[] = { "SLURM_GPUS_PER_NODE", "SLURM_GPUS_ON_NODE" };
@@ -105,7 +105,7 @@ static int slurm_gpus(char *const *here, const char **slots_by)
     return (int)sum;
 }
 
-/* "4(x2),3" in the order of the hosts. */
+/* Reads "4(x2),3", in the order of the hosts. */
 static int slurm_tasks(char *const *here, struct hostlist *hosts, struct error *err)
 {
     const char *value = environ_value(here, "SLURM_TASKS_PER_NODE");
@@ -131,7 +131,7 @@ static int slurm_tasks(char *const *here, struct hostlist *hosts, struct error *
     return rc;
 }
 
-/* One slot each: that is also what a job has that asked for nothing. */
+/* Does each host have one slot? A job that asked for nothing has one per host, too. */
 static bool is_single(const struct hostlist *hosts)
 {
     size_t i;

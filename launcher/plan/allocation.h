@@ -1,8 +1,8 @@
-/* allocation.h - the hosts that a batch system has given to the job that we are in
+/* allocation.h - the hosts that a batch system has allocated to our job
  *
- * Slurm names them in SLURM_JOB_NODELIST, PBS in the file PBS_NODEFILE. The slots of a host are its
- * GPUs, as far as Slurm tells them; else its tasks, if the job asked for more than one each; else
- * as many as this machine has GPUs; else one.
+ * Slurm names them in SLURM_JOB_NODELIST, PBS in the file PBS_NODEFILE. A host has as many
+ * slots as GPUs, if Slurm reports them; otherwise as many as tasks, unless each host has one
+ * task; otherwise as many as this machine has GPUs; otherwise one.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_ALLOCATION_H
@@ -10,8 +10,9 @@
 
 #include "plan/hostfile.h"
 
-/* 1: hosts has them, and *words says so: "Slurm job 7: te[1-4], 8 slots each (SLURM_...)", caller
- * frees. 0: we are in no job. -1 with err. here: environment. */
+/* Returns 1 with the hosts and, in *words, a description ("Slurm job 7: te[1-4], 8 slots each
+ * (SLURM_...)"), which the caller frees; 0 if we are in no job; -1 with err. here:
+ * environment. */
 int allocation_hosts(char *const *here, struct hostlist *hosts, char **words, struct error *err);
 
 #endif

@@ -8,8 +8,8 @@
 
 #include "strlist.h"
 
-/* The length of what all names have from their first '.' on; 0 if they differ in it, are addresses,
- * or are less than two. */
+/* Returns the length of the domain that all names share, from the first '.' on; 0 if the
+ * domains differ, the names are addresses, or there are fewer than two. */
 size_t domain_shared(const struct strlist *names);
 
 #endif

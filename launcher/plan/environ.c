@@ -14,7 +14,7 @@
 #include "log.h"
 #include "xalloc.h"
 
-/* As DeepSpeed: variables that begin with one of these are passed on. */
+/* As in DeepSpeed, variables that begin with one of these are passed on. */
 static const char *const prefixes[] = {
     "MLFLOW",
     "MV2",
@@ -42,10 +42,10 @@ static const char *const prefixes[] = {
     "NEBULA_PERSISTENT_TIME_INTERVAL",
 };
 
-/* muster's own: a program and its libraries are found as they are here. */
+/* muster adds these, so that nodes find a program and its libraries as this machine does. */
 static const char *const names[] = { "PATH", "LD_LIBRARY_PATH" };
 
-/* Under AISC (AISC_JOB_NAME is set) each node has its own. */
+/* Not passed on under AISC (AISC_JOB_NAME is set), where each node has its own. */
 static const char *const held_back[] = { "NCCL_IB_HCA", "UCX_NET_DEVICES" };
 
 static int   collect(const struct options *options, char *const *here, const char *cwd,
@@ -127,7 +127,7 @@ static bool is_in(const char *const *list, size_t count, const char *name, size_
     return false;
 }
 
-/* The modules beside the script are found on every node as they are here. */
+/* Every node then finds the modules next to the script, as this machine does. */
 static void put_cwd_first(const char *cwd, char *const *here, struct strlist *env)
 {
     const char *old = environ_value(here, "PYTHONPATH");
@@ -140,7 +140,7 @@ static void put_cwd_first(const char *cwd, char *const *here, struct strlist *en
         env_set(env, "PYTHONPATH", cwd);
 }
 
-/* In ~ and then in the current directory: both are read, the later wins. */
+/* Reads the file in ~ and then the one in the current directory; the later one wins. */
 static int read_deepspeed_env(char *const *here, struct strlist *env, struct error *err)
 {
     const char *given = environ_value(here, "DS_ENV_FILE");
@@ -204,8 +204,8 @@ int environ_parse_file(const char *name, const char *text, size_t size, struct s
     return rc == 0 ? 0 : err_set(err, "%s:%d: %s", name, number, why.text);
 }
 
-/* "NAME=value", "export NAME=value". With DeepSpeed a remote shell removes quotes around the
- * value, so one pair is removed here; no other character is special. */
+/* Parses "NAME=value" or "export NAME=value". With DeepSpeed a remote shell removes quotes
+ * around the value, so one pair is removed here; no other character is special. */
 static int parse_line(char *line, struct strlist *env, struct error *err)
 {
     char  *name = trim(line), *value = strchr(name, '=');
@@ -243,7 +243,7 @@ static char *trim(char *text)
     return text;
 }
 
-/* "NAME=value", or "NAME" for the value it has here. */
+/* Sets "NAME=value", or "NAME" to the value that it has here. */
 static int set_from_option(const char *text, char *const *here, struct strlist *env,
                            struct error *err)
 {
@@ -271,7 +271,7 @@ static int set_from_option(const char *text, char *const *here, struct strlist *
     return rc;
 }
 
-/* Not isalpha(): what is a letter must not depend on the locale. */
+/* Not isalpha(): the set of letters must not depend on the locale. */
 bool environ_is_name(const char *name)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";

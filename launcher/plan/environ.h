@@ -2,7 +2,7 @@
  *
  * DeepSpeed's rule (names with certain prefixes, .deepspeed_env in ~ and .) plus PATH,
  * LD_LIBRARY_PATH and PYTHONPATH with the working directory first, then --env-file and --env;
- * later ones win. `muster exec` sends only the last two, as pdsh sends nothing. Values are
+ * later ones win. `muster exec` sends only the last two, because pdsh sends nothing. Values are
  * bytes and arrive unchanged. See deepspeed runner.py:37-45,597-623 and
  * multinode_runner.py:37-41.
  * SPDX-License-Identifier: Apache-2.0
@@ -17,26 +17,26 @@
 #include "options/options.h"
 #include "strlist.h"
 
-#define ENVIRON_FILE_MAX (4 << 20) /* bytes of an env file */
-#define ENVIRON_NAMES_MAX 8192     /* variables in all */
+#define ENVIRON_FILE_MAX (4 << 20) /* bytes in an env file */
+#define ENVIRON_NAMES_MAX 8192     /* variables in total */
 
-/* Collect into env. here: the environment of this process (NULL-terminated); local_only: pass
- * on all of it, as DeepSpeed does for a run on this machine alone. cwd: the working directory
- * of the run, NULL: unknown. -1 with "file:line: why" or "--env NAME: why" in err and env left
- * empty. */
+/* Collects the variables into env. here: the environment of this process (NULL-terminated).
+ * local_only: pass on all of here, as DeepSpeed does for a run on only this machine. cwd: the
+ * working directory of the run, NULL: unknown. Returns -1 with "file:line: why" or "--env NAME:
+ * why" in err and an empty env. */
 int environ_collect(const struct options *options, char *const *here, const char *cwd,
                     bool local_only, struct strlist *env, struct error *err);
 
-/* One env file: NAME=value lines. Blank lines and # comments are skipped, and one pair of
- * double quotes around a value is removed. */
+/* Parses an env file of NAME=value lines. Skips blank lines and # comments, and removes one
+ * pair of double quotes around a value. */
 int environ_parse_file(const char *name, const char *text, size_t size, struct strlist *env,
                        struct error *err);
 
-/* The value of a variable of an environment (NULL-terminated), borrowed, or NULL. */
+/* Returns the value of a variable in an environment (NULL-terminated), borrowed, or NULL. */
 const char *environ_value(char *const *here, const char *name);
 
-/* A name that files, lines of the hostfile and options may set: [A-Za-z_][A-Za-z0-9_]*.
- * Variables of this process are copied whatever their name. */
+/* May files, hostfile lines and options set this name: [A-Za-z_][A-Za-z0-9_]*? Variables of
+ * this process are copied under any name. */
 bool environ_is_name(const char *name);
 
 #endif

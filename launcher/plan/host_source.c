@@ -69,7 +69,7 @@ static int read_file(const struct options *options, const char *path, struct hos
     return 0;
 }
 
-/* A job on this machine alone is a run without a hostfile, as with DeepSpeed. */
+/* A job on only this machine is a run without a hostfile, as in DeepSpeed. */
 static int find_unnamed(const struct options *options, char *const *here, struct hostlist *hosts,
                         char **include, struct error *err)
 {
@@ -91,7 +91,8 @@ static int find_unnamed(const struct options *options, char *const *here, struct
     return local_hosts(options, here, hosts, include, err);
 }
 
-/* Otherwise commands/gpu_slots.c asks the hosts. */
+/* Warns about hosts without slots=N, unless commands/gpu_slots.c will ask them for their
+ * GPUs. */
 static void tell_uncounted(const struct options *options, const char *path,
                            const struct hostlist *hosts)
 {

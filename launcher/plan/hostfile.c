@@ -24,22 +24,22 @@
 #define WARNINGS_MAX 10 /* a file in another format must not flood the terminal */
 #define BLANKS       " \t"
 #define PORT_SSH     22
-#define PORT_MIN     1024 /* no sshd listens below, except on 22 */
+#define PORT_MIN     1024 /* below, sshd listens only on 22 */
 
 struct parser {
-    const char      *name;   /* of the file, for messages */
+    const char      *name;   /* the file's name in messages */
     const char      *line;   /* the current line: columns count from here */
     size_t           size;   /* of that line */
     int              number; /* of that line; 0: -H has none */
     int              warnings;
-    size_t           spread; /* bytes of lines, times the hosts each stands for */
+    size_t           spread; /* sum over lines of bytes times hosts */
     void            *names;  /* tsearch() trees of the hosts' names, as they */
     void            *folded; /* are and without regard to case */
     struct hostlist *hosts;
-    size_t           again; /* of hosts: the last one that was named once more */
-    bool             is_found; /* by a discovery script: "te1:4" is te1 with 4 slots */
-    int              default_slots; /* then, of a line that has none; 0: not known */
-    void            *lines;         /* then, a tree of those that have been read */
+    size_t           again; /* index of the last host that was named again */
+    bool             is_found; /* from a discovery script: "te1:4" is te1 with 4 slots */
+    int              default_slots; /* if is_found: slots of a line without them; 0: unknown */
+    void            *lines;         /* if is_found: a tree of the lines read */
 };
 
 static int  parse_text(struct parser *p, const char *text, size_t size,
@@ -137,7 +137,7 @@ int hostlist_from_argument(const char *text, int default_slots, struct hostlist 
         rc = word[0] == '^' ? parse_listed(&p, word + 1, err)
                             : parse_argument(&p, word, default_slots, err);
     }
-    if (rc == 0 && hosts->count == 0) /* of "^FILE" */
+    if (rc == 0 && hosts->count == 0) /* "^FILE" of an empty file */
         rc = err_set(err, "-H: no host in %s", text);
     rc = finish(&p, rc);
     free(copy);
@@ -187,7 +187,7 @@ void hostlist_clear(struct hostlist *hosts)
     *hosts = (struct hostlist){ 0 };
 }
 
-/* Lines end as Python's text files do, at "\n", "\r\n" or "\r". */
+/* Lines end at "\n", "\r\n" or "\r", as in Python's text files. */
 static int parse_text(struct parser *p, const char *text, size_t size, struct error *err)
 {
     const char *end = text + size, *next;
@@ -217,7 +217,7 @@ static int parse_text(struct parser *p, const char *text, size_t size, struct er
     return rc;
 }
 
-/* A script may print a line more than once, as with horovodrun. */
+/* Has the script already printed this line? It may repeat lines, as with horovodrun. */
 static bool is_repeated(struct parser *p, const char *line)
 {
     char              *copy = p->is_found ? xstrdup(line) : NULL;
@@ -255,7 +255,7 @@ static int parse_line(struct parser *p, char *line, struct error *err)
     return rc;
 }
 
-/* "te1:4", as horovodrun reads it. */
+/* Reads "te1:4" as horovodrun does. */
 static int take_slots(const struct parser *p, struct hostline *line, struct error *err)
 {
     struct error why;
@@ -278,7 +278,7 @@ static void cut_blanks(char *word)
         word[--size] = '\0';
 }
 
-/* "^FILE" in a list: what the file lists, in this place. */
+/* Replaces "^FILE" in a list by the hosts in the file. */
 static int parse_listed(struct parser *p, const char *path, struct error *err)
 {
     struct parser outer = *p;
@@ -298,7 +298,7 @@ static int parse_listed(struct parser *p, const char *path, struct error *err)
     return rc;
 }
 
-/* "te1", "te1:4" or "node[1-4]:4" */
+/* Parses "te1", "te1:4" or "node[1-4]:4". */
 static int parse_argument(struct parser *p, char *word, int default_slots, struct error *err)
 {
     struct hostline line = { .slots = default_slots };
@@ -327,7 +327,7 @@ static int parse_argument(struct parser *p, char *word, int default_slots, struc
     return add_hosts(p, &line, err);
 }
 
-/* Expand the names and add a host for each. */
+/* Expands the names and adds a host for each. */
 static int add_hosts(struct parser *p, const struct hostline *line, struct error *err)
 {
     struct strlist names = { 0 }, addrs = { 0 };
@@ -376,8 +376,8 @@ out:
     return rc;
 }
 
-/* A line that is but a name, and was already there: one slot more, as in the files that PBS and
- * mpirun have. Such lines follow each other, or go round all hosts. */
+/* Is the line only a name, and was it there before? Then the host gets one more slot, as in
+ * PBS's and mpirun's files. Such lines are adjacent or cycle through all hosts. */
 static bool is_once_more(struct parser *p, const char *name, const struct hostline *line)
 {
     struct host *host;
@@ -422,7 +422,7 @@ static int expand_addr(struct parser *p, const struct hostline *line, size_t cou
     return 0;
 }
 
-/* A short line may stand for many hosts, and each has its own copy of the words. */
+/* A short line may expand to many hosts, each of which has its own copy of the words. */
 static int check_room(struct parser *p, const struct hostline *line, size_t count,
                       struct error *err)
 {
@@ -509,7 +509,7 @@ void host_clear(struct host *host)
     strlist_clear(&host->env);
 }
 
-/* Free what the parser holds, and an incomplete hostlist. */
+/* Frees the parser's trees, and the hostlist after an error. */
 static int finish(struct parser *p, int rc)
 {
     tdestroy(p->names, keep);

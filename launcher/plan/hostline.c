@@ -24,8 +24,8 @@ static int check_cwd(const char *value, const char **at, struct error *err);
 static int check_class(const char *value, const char **at, struct error *err);
 static int check_price(const char *value, const char **at, struct error *err);
 
-/* Words that set one field. Port and address are checked where the host is made, since "te1:22"
- * and -H give them as well. */
+/* Words that set one field. Port and address are checked when the host is made, because
+ * "te1:22" and -H set them, too. */
 static const struct key {
     const char *name;
     size_t      field; /* a char * in struct hostline */
@@ -139,11 +139,11 @@ static bool is_word(const char *rest)
     return strncmp(rest, "env:", 4) == 0;
 }
 
-/* What follows the digits. DeepSpeed ignores it, so unknown words are no error. */
+/* Parses the words after the digits. DeepSpeed ignores them, so an unknown word is no error. */
 static int parse_words(char *rest, struct hostline *parsed, const char **at, struct error *err)
 {
     char *word;
-    bool  is_apart = parsed->slots == 0 || strspn(rest, BLANKS) > 0; /* not the x of "slots=4x" */
+    bool  is_apart = parsed->slots == 0 || strspn(rest, BLANKS) > 0; /* not x of "slots=4x" */
 
     for (rest += strspn(rest, BLANKS); *rest != '\0' && *rest != '#';
          rest += strspn(rest, BLANKS)) {
@@ -159,7 +159,7 @@ static int parse_words(char *rest, struct hostline *parsed, const char **at, str
     return 0;
 }
 
-/* Take a word that is known and move *rest past it; leave *rest at any other. */
+/* Parses a known word and moves *rest past it; leaves *rest at an unknown word. */
 static int parse_word(char **rest, struct hostline *parsed, const char **at, struct error *err)
 {
     char  *word = *rest, *value;
@@ -237,7 +237,7 @@ static int cut_value(char **rest, char **value, const char **at, struct error *e
     return 0;
 }
 
-/* Without ',', '=' and '^', which NCCL_SOCKET_IFNAME would read as a list. */
+/* Also refuses ',', '=' and '^', which NCCL_SOCKET_IFNAME would read as a list. */
 static int check_iface(const char *value, const char **at, struct error *err)
 {
     *at = value + strcspn(value, "/,=^" BLANKS);

@@ -8,7 +8,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-/* Not isalnum(): what is a letter must not depend on the locale. */
+/* Not isalnum(): the set of letters must not depend on the locale. */
 #define ALNUM "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 static int cut_bracketed(struct hostword *parts, const char **at, struct error *err);
@@ -45,7 +45,7 @@ int hostword_check_user(const char *user, const char **at, struct error *err)
     return **at != '\0' ? refuse_byte("a user's name", *at, err) : 0;
 }
 
-/* "[::1]" or "[::1]:22" */
+/* Cuts "[::1]" or "[::1]:22". */
 static int cut_bracketed(struct hostword *parts, const char **at, struct error *err)
 {
     char *close = strchr(parts->name, ']');
@@ -64,7 +64,7 @@ static int cut_bracketed(struct hostword *parts, const char **at, struct error *
     return check_ipv6(parts->name, at, err);
 }
 
-/* "te1", "te1:22", "node[1-4]:22" or "fe80::1" */
+/* Cuts "te1", "te1:22", "node[1-4]:22" or "fe80::1". */
 static int cut_plain(struct hostword *parts, const char **at, struct error *err)
 {
     char *colon = strchr(parts->name, ':');

@@ -20,11 +20,11 @@ struct hostword {
     bool  is_bare; /* IPv6 without brackets */
 };
 
-/* Cut word into its parts, which stay in it. -1 with the reason in err and the
- * place within word in *at. */
+/* Cuts word into its parts, which point into it. Returns -1 with the reason in err and the
+ * position within word in *at. */
 int hostword_cut(char *word, struct hostword *parts, const char **at, struct error *err);
 
-/* A user's name: letters, digits and ". _ - @ \ +", no '-' in front. */
+/* Checks a user name: letters, digits and ". _ - @ \ +", no '-' at the start. */
 int hostword_check_user(const char *user, const char **at, struct error *err);
 
 #endif

@@ -46,8 +46,8 @@ int local_hosts(const struct options *options, char *const *here, struct hostlis
     return 0;
 }
 
-/* Numbers become a filter, so that slots keep their numbers. Other names stay with the host,
- * and slot k is the k-th of them. */
+/* Numbers become a filter, so that slots keep their numbers. Other names go into the host's
+ * environment, and slot k is the k-th name. */
 static void take_visible(const char *visible, struct hostlist *hosts, char **include)
 {
     int highest = highest_device(visible);
@@ -61,7 +61,7 @@ static void take_visible(const char *visible, struct hostlist *hosts, char **inc
     strlist_addf(&hosts->host[0].env, "CUDA_VISIBLE_DEVICES=%s", visible);
 }
 
-/* "2,3": the highest number, or -1 when it is anything but numbers (UUIDs, MIG). */
+/* Returns the highest number in "2,3", or -1 if a word is not a number (UUIDs, MIG). */
 static int highest_device(const char *list)
 {
     char   *copy = xstrdup(list), *rest = copy, *word;
@@ -85,7 +85,7 @@ static int most(int a, int b)
     return a > b ? a : b;
 }
 
-/* Count the device files. MUSTER_TEST_GPU_GLOB replaces the pattern in tests. */
+/* Counts the device files. Tests replace the pattern with MUSTER_TEST_GPU_GLOB. */
 int local_gpus(void)
 {
     const char *pattern = getenv("MUSTER_TEST_GPU_GLOB");

@@ -11,13 +11,13 @@
 #include "options/options.h"
 #include "plan/hostfile.h"
 
-/* hosts gets "localhost". *include gets the filter that CUDA_VISIBLE_DEVICES
- * stands for ("localhost:2,3"; caller frees), or NULL. here: environment. -1
- * with err when options ask for more than one machine. */
+/* Adds "localhost" to hosts. *include receives the filter that CUDA_VISIBLE_DEVICES implies
+ * ("localhost:2,3"; the caller frees it), or NULL. here: environment. Returns -1 with err if
+ * options ask for more than one machine. */
 int local_hosts(const struct options *options, char *const *here, struct hostlist *hosts,
                 char **include, struct error *err);
 
-/* GPUs of this machine, by their device files. */
+/* Returns the number of GPUs of this machine, by their device files. */
 int local_gpus(void);
 
 #endif

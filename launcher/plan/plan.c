@@ -20,13 +20,13 @@
 
 #define DEVICES_VARIABLE "CUDA_VISIBLE_DEVICES"
 
-/* What all nodes have in common. */
+/* Data that all nodes share. */
 struct common {
     const struct options   *options;
     const struct selection *selection;
     const struct program   *program;
     char *const            *here;
-    char                   *cwd; /* NULL: the directory of the login */
+    char                   *cwd; /* NULL: the login directory */
     struct strlist          env;
     bool                    local_only;
 };
@@ -178,7 +178,7 @@ bool plan_host_is_local(const struct host *host, const struct options *options)
     return gethostname(name, sizeof name - 1) == 0 && is_same_host(host->name, name);
 }
 
-/* te1 is te1.lan, but te1.a is not te1.b. */
+/* te1 is the same host as te1.lan, but te1.a is not te1.b. */
 static bool is_same_host(const char *a, const char *b)
 {
     size_t a_short = strcspn(a, "."), b_short = strcspn(b, ".");
@@ -188,7 +188,7 @@ static bool is_same_host(const char *a, const char *b)
     return a_short == b_short && strncasecmp(a, b, a_short) == 0;
 }
 
-/* muster-train writes DIR/latest when a checkpoint is whole. */
+/* muster-train writes DIR/latest when a checkpoint is complete. */
 static void notice_make(struct plan *plan, const struct options *options,
                         const struct program *program)
 {
@@ -216,8 +216,8 @@ static void notice_make(struct plan *plan, const struct options *options,
         plan->ckpt_marker = xasprintf("%s/latest", found);
 }
 
-/* UTC, so that run ids sort by the time of the start, wherever that was; the random part
- * distinguishes two starts in the same second. */
+/* UTC, so that run ids sort by start time in every time zone. The random part distinguishes two
+ * starts in the same second. */
 static void stamp_make(struct plan *plan, const char *name)
 {
     time_t         now = time(NULL);
@@ -235,15 +235,15 @@ static void stamp_make(struct plan *plan, const char *name)
     plan->stamp = xstrdup(plan->run_id);
 }
 
-/* Of a run that goes on. */
+/* For a run that continues. */
 static void stamp_again(struct plan *plan, const char *id)
 {
     plan->run_id = xstrdup(id);
     plan->stamp = xasprintf("%s-%d", id, plan->generation);
 }
 
-/* A run starts in this directory, at the same path on every node, as with DeepSpeed; exec
- * starts in the directory of the login, as ssh does. */
+/* A run starts in this directory, at the same path on every node, as in DeepSpeed. exec starts
+ * in the login directory, as ssh does. */
 static char *cwd_of_run(const struct options *options)
 {
     char *here, *cwd;
@@ -258,8 +258,8 @@ static char *cwd_of_run(const struct options *options)
     return cwd;
 }
 
-/* With --no_ssh somebody else starts the other nodes, and all must find the same master without
- * talking to each other first. */
+/* With --no_ssh the other nodes are started separately, and all must use the same master
+ * without talking to each other first. */
 static int check_alone(struct plan *plan, const struct options *options, struct error *err)
 {
     if (options->node_rank >= plan->node_count)
@@ -272,7 +272,7 @@ static int check_alone(struct plan *plan, const struct options *options, struct 
     return 0;
 }
 
-/* The next node, in hostfile order: its ranks follow those of the node before. */
+/* Adds the next node, in hostfile order. Its ranks follow those of the node before. */
 static int add_node(struct plan *plan, const struct selected *selected,
                     const struct common *common, struct error *err)
 {
@@ -326,7 +326,7 @@ static void add_labels(struct plan *plan)
     strlist_clear(&names);
 }
 
-/* Refuse what the agent would refuse, before there is an argument list for each rank. */
+/* Refuses what the agent would refuse, before each rank has an argument list. */
 static int check_ranks(const struct host *host, int ranks, int world_size, const char *hostfile,
                        struct error *err)
 {
@@ -363,7 +363,7 @@ static void add_ranks(struct plan_node *node, int first, const struct host *host
         rank->local_rank = common->options->local_rank_by == LOCAL_RANK_INDEX
                                ? i
                                : rank->rank % node->ranks;
-        /* The GPU that a script takes if it goes by LOCAL_RANK. */
+        /* The GPU that a script uses if it goes by LOCAL_RANK. */
         rank->slot = common->options->command == COMMAND_EXEC ? 0 : node->slot[rank->local_rank];
         make_argv(rank, host, common->program);
     }
@@ -383,8 +383,8 @@ static void make_argv(struct plan_rank *rank, const struct host *host,
     strlist_append(&rank->argv, &program->args);
 }
 
-/* The hostfile may give a host's GPUs other names (UUIDs, MIG instances) by
- * env:CUDA_VISIBLE_DEVICES: slot k is then the k-th of them. */
+/* The hostfile may give a host's GPUs other names (UUIDs, MIG instances) with
+ * env:CUDA_VISIBLE_DEVICES. Slot k is then the k-th name. */
 static int name_devices(struct plan_node *node, const struct host *host, struct error *err)
 {
     const char *names = env_get(&host->env, DEVICES_VARIABLE);
@@ -408,7 +408,7 @@ static int collect_env(struct plan_node *node, const struct host *host,
     size_t i;
     char  *name;
 
-    /* PYTHONPATH begins with the working directory: this host's own. */
+    /* PYTHONPATH begins with the working directory, and this host has its own. */
     if (host->cwd == NULL)
         strlist_append(&node->env, &common->env);
     else if (environ_collect(common->options, common->here, host->cwd, common->local_only,
@@ -422,7 +422,7 @@ static int collect_env(struct plan_node *node, const struct host *host,
     return 0;
 }
 
-/* --env of what muster sets for each rank would have no effect. */
+/* Refuses --env for a variable that muster sets for each rank: it would be ignored. */
 static int check_env(const struct plan *plan, const struct options *options, struct error *err)
 {
     static const char *const masters[] = { "MASTER_ADDR", "MASTER_PORT" };

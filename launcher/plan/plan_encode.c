@@ -158,8 +158,8 @@ static void set_pid_file(struct encoder *encoder, json_t *body)
     free(path);
 }
 
-/* The key-value space and process mapping for PMI. With --no_ssh there is none: nothing could
- * relay between parts that are started separately. */
+/* Returns the key-value space and process mapping for PMI. With --no_ssh there is no PMI:
+ * nothing could relay between nodes that are started separately. */
 static json_t *pmi_of(const struct plan *plan)
 {
     char   *mapping = plan_pmi_mapping(plan);
@@ -169,7 +169,8 @@ static json_t *pmi_of(const struct plan *plan)
     return pmi;
 }
 
-/* For whoever finds the name taken. The id of a run begins with its time. */
+/* Describes this launcher to a user who finds the name in use. A run's id begins with its start
+ * time. */
 static json_t *launcher_words(const struct plan *plan)
 {
     const char *at = plan->run_id;
@@ -251,7 +252,7 @@ static void send_blob(struct encoder *encoder, uint32_t id, const char *bytes, s
     struct frame   frame = { .type = FRAME_BLOB, .generation = encoder->generation, .body = body };
 
     put_u32(body, id);
-    do { /* an empty blob counts too */
+    do { /* an empty blob is sent, too */
         part = size < most ? size : most;
         memcpy(body + 4, bytes, part);
         frame.size = 4 + part;

@@ -14,8 +14,8 @@ static void set_devices(const struct plan *plan, const struct plan_node *node,
 static void print_device(FILE *out, const struct plan_node *node, int slot);
 static FILE *text_open(char **text, size_t *size);
 
-/* DeepSpeed's names, then torchrun's, which many trainers read, and horovodrun's and Open MPI's for
- * scripts: of Open MPI only what its library itself does not read. */
+/* Sets DeepSpeed's names, then torchrun's, which many trainers read, then horovodrun's and Open
+ * MPI's for scripts. Of Open MPI's names only those are set that its library does not read. */
 void plan_rank_env(const struct plan *plan, size_t node, int index, struct strlist *env)
 {
     const struct plan_node *where = &plan->node[node];
@@ -70,14 +70,15 @@ void plan_rank_env(const struct plan *plan, size_t node, int index, struct strli
     set_devices(plan, where, rank, env);
 }
 
-/* Nodes may share a machine, and an old generation's must not be taken for this one's. */
+/* The node is in the name because nodes may share a machine; the generation, because a file of
+ * an earlier generation must not be mistaken for one of this generation. */
 char *plan_notice_file(const struct plan *plan, size_t node)
 {
     return xasprintf("%s.%d.%d", plan->notice_stem, plan->node[node].node_rank,
                      plan->generation);
 }
 
-/* "=" makes NCCL take eth0 and not also eth01; Gloo takes names whole. */
+/* "=" makes NCCL match eth0 but not eth01. Gloo always matches the whole name. */
 void plan_go_env(const struct plan *plan, size_t node, struct strlist *env)
 {
     const char *iface = plan->node[node].iface;

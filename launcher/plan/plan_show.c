@@ -65,7 +65,7 @@ void plan_print(const struct plan *plan, FILE *out)
     }
 }
 
-/* Do they differ in their names and numbers alone? With -v each is shown. */
+/* Do the nodes differ only in names and numbers? With -v each node is shown. */
 static bool is_alike(const struct plan_node *a, const struct plan_node *b, bool is_exec)
 {
     const char *const texts[][2] = { { a->addr, b->addr },
@@ -143,7 +143,7 @@ static void print_master(const struct plan *plan, FILE *out)
         fputs(", port 29500 or a free one\n", out);
 }
 
-/* "te[1-4]: by SSH, user bob, port 2222, in /work" */
+/* Prints "te[1-4]: by SSH, user bob, port 2222, in /work". */
 static void print_where(const struct plan *plan, size_t first, size_t count, FILE *out)
 {
     const struct plan_node *node = &plan->node[first];
@@ -193,7 +193,7 @@ static void print_ranks(const struct plan *plan, size_t node, FILE *out)
     }
 }
 
-/* The ranks of nodes that are alike: "ranks 0-15, 8 per node, CUDA_VISIBLE_DEVICES=0,1,2,3" */
+/* Prints the ranks of equal nodes: "ranks 0-15, 8 per node, CUDA_VISIBLE_DEVICES=0,1,2,3" */
 static void print_numbers(const struct plan *plan, size_t first, size_t count, FILE *out)
 {
     const struct plan_node *node = &plan->node[first], *last = node + count - 1;
@@ -216,7 +216,8 @@ static void print_numbers(const struct plan *plan, size_t first, size_t count, F
     strlist_clear(&env);
 }
 
-/* The entries that are not in known: several names to a line, or with values one entry. */
+/* Prints the entries that are not in known: several names per line, or with values one entry
+ * per line. */
 static void print_env(const struct strlist *env, const struct strlist *known, const char *indent,
                       FILE *out)
 {
@@ -251,7 +252,7 @@ static bool is_in(const struct strlist *list, const char *entry)
     return false;
 }
 
-/* Quoted for a shell; control characters are shown as text. */
+/* Prints word quoted for a shell, with control characters as text. */
 static void print_word(const char *word, FILE *out)
 {
     char       *text = sanitize_text(word, strlen(word));
@@ -330,7 +331,7 @@ static json_t *json_words(const struct strlist *list)
     return array;
 }
 
-/* {"NAME":"value"}, or {"NAME":null}. */
+/* Returns {"NAME":"value"}, or {"NAME":null} without values. */
 static json_t *json_env(const struct strlist *env, bool with_values)
 {
     json_t *object = json_object();

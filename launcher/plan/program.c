@@ -19,7 +19,7 @@
 #include "plan/environ.h"
 #include "xalloc.h"
 
-/* What can be seen of a file from here. It may still exist on the nodes: their agents look
+/* How a file looks from this machine. It may still exist on the nodes: their agents look
  * again. */
 enum sight { SIGHT_NONE, SIGHT_FOLDER, SIGHT_FILE, SIGHT_EXECUTABLE, SIGHT_UNKNOWN };
 
@@ -88,7 +88,7 @@ void program_clear(struct program *program)
     *program = (struct program){ 0 };
 }
 
-/* The nodes look for it. What is part of a shell is on none of them. */
+/* The nodes look up the command. Commands that are part of the shell exist on no node. */
 static int find_command(const struct options *options, struct program *program, int *exit_code,
                         struct error *err)
 {
@@ -107,8 +107,8 @@ static int find_command(const struct options *options, struct program *program, 
     return 0;
 }
 
-/* A path is relative to cwd. A word is searched for on PATH before this directory, as in a
- * shell, unless it is a script. */
+/* A path is relative to cwd. A name without '/' is searched for on PATH, as in a shell, and
+ * then in this directory; a script only in this directory. */
 static int find_script(const struct options *options, char *const *here, const char *cwd,
                        struct program *program, int *exit_code, struct error *err)
 {
@@ -145,7 +145,7 @@ static int find_script(const struct options *options, char *const *here, const c
         return err_set(err, is_py ? "%s: not executable; chmod +x it, or leave --no_python out"
                                   : "%s: not executable; chmod +x it, or name it *.py if it is "
                                     "a Python script", script);
-    /* A word without / would be searched for on PATH. */
+    /* Without "./" the name would be searched for on PATH. */
     if (!program->is_python && is_word && found == NULL)
         strlist_addf(&program->head, "./%s", script);
     else
@@ -154,7 +154,7 @@ static int find_script(const struct options *options, char *const *here, const c
     return 0;
 }
 
-/* The subcommand that word is a misspelling of, or NULL. */
+/* Returns the subcommand that is spelled almost like word, or NULL. */
 static const char *command_nearby(const char *word)
 {
     int i;
@@ -178,8 +178,8 @@ static bool is_launcher(const char *script)
     return false;
 }
 
-/* PYTHON -u [-m]; the script follows. -u as in DeepSpeed: the output of a rank appears when it
- * is printed. */
+/* Adds PYTHON -u [-m]; the script follows. With -u, as in DeepSpeed, a rank's output appears as
+ * soon as it is printed. */
 static int add_python(const struct options *options, char *const *here,
                       struct program *program, struct error *err)
 {
@@ -199,7 +199,7 @@ static int add_python(const struct options *options, char *const *here,
         }
     }
     if (name != NULL && name[0] == '/')
-        python = xstrdup(name); /* perhaps only there on the nodes */
+        python = xstrdup(name); /* may exist only on the nodes */
     else if (name != NULL && strchr(name, '/') != NULL)
         python = realpath(name, NULL);
     else if (python == NULL)
@@ -216,7 +216,7 @@ static int add_python(const struct options *options, char *const *here,
     return 0;
 }
 
-/* muster-train check: the installed one, or that of the build tree we are in. */
+/* Finds muster-train: the installed one, or the one in the build tree that muster runs from. */
 static int find_check(char *const *here, struct program *program, int *exit_code,
                       struct error *err)
 {
@@ -246,7 +246,7 @@ static int find_check(char *const *here, struct program *program, int *exit_code
     return 0;
 }
 
-/* Those that muster check has, too; the others come after '--'. */
+/* Adds the options that muster check has, too; the user gives the others after '--'. */
 static void add_check_options(const struct options *options, struct program *program)
 {
     if (options->check_quick)
@@ -266,8 +266,8 @@ static bool is_script_name(const char *name)
     return length > 3 && strcmp(name + length - 3, ".py") == 0;
 }
 
-/* An absolute path, or NULL; caller frees. Relative entries of PATH are skipped: they may be
- * other directories on another node. */
+/* Returns an absolute path, or NULL; the caller frees it. Relative entries of PATH are skipped:
+ * they may be other directories on another node. */
 static char *find_on_path(const char *name, char *const *here)
 {
     const char *path = environ_value(here, "PATH"), *end;

@@ -14,8 +14,8 @@
 #include "number.h"
 #include "xalloc.h"
 
-/* What a filter says of one host. All mentions of it are merged: if any names slots, only these
- * are meant, else the whole host. */
+/* One host in a filter. All mentions of the host are merged: if any of them names slots, the
+ * filter means only those slots, otherwise the whole host. */
 struct mention {
     bool  is_named, has_slots;
     bool *slot; /* per slot of the host; NULL until has_slots */
@@ -106,7 +106,7 @@ void selection_clear(struct selection *selection)
     *selection = (struct selection){ 0 };
 }
 
-/* As DeepSpeed: even --num_nodes 0, which changes nothing, counts as given. */
+/* As in DeepSpeed, even --num_nodes 0, which changes nothing, counts as given. */
 int select_check(const struct select_rules *rules, struct error *err)
 {
     bool is_filtered = is_given(rules->include) || is_given(rules->exclude);
@@ -130,7 +130,7 @@ static bool is_given(const char *filter)
     return filter != NULL && *filter != '\0';
 }
 
-/* "NODE[@NODE...]". strsep() keeps empty pieces, which must be refused. */
+/* Reads "NODE[@NODE...]". strsep() keeps empty pieces, which must be refused. */
 static int read_filter(const char *text, struct filter *filter, struct error *err)
 {
     char *copy = xstrdup(text), *rest = copy, *node;
@@ -142,7 +142,7 @@ static int read_filter(const char *text, struct filter *filter, struct error *er
     return rc;
 }
 
-/* "NAME[:SLOT[,SLOT...]]"; the name may be a range. */
+/* Reads "NAME[:SLOT[,SLOT...]]"; the name may be a range. */
 static int read_node(char *node, struct filter *filter, struct error *err)
 {
     struct strlist names = { 0 };
@@ -156,7 +156,7 @@ static int read_node(char *node, struct filter *filter, struct error *err)
     return rc;
 }
 
-/* *at: where to begin the search, since the names of a range follow each other. */
+/* *at: where the search begins, because the names of a range are usually adjacent. */
 static int mention_host(const char *name, const char *slots, struct filter *filter, size_t *at,
                         struct error *err)
 {
@@ -179,8 +179,8 @@ static int mention_host(const char *name, const char *slots, struct filter *filt
     return rc;
 }
 
-/* Returns the name, without the brackets that an IPv6 address must have here;
- * *slots is NULL when there is no ':'. */
+/* Returns the name, without the brackets that an IPv6 address must have here; *slots is NULL if
+ * there is no ':'. */
 static char *cut_slots(char *node, char **slots)
 {
     char *close = node[0] == '[' ? strchr(node, ']') : NULL;
@@ -195,7 +195,7 @@ static char *cut_slots(char *node, char **slots)
     return node + 1;
 }
 
-/* Blanks around the number are allowed, as by int() of Python. */
+/* Blanks around the number are allowed, as in Python's int(). */
 static int read_slot(char *text, const struct host *host, struct mention *mention,
                      struct error *err)
 {
@@ -219,8 +219,8 @@ static int read_slot(char *text, const struct host *host, struct mention *mentio
     return 0;
 }
 
-/* The host after the comma in "a,b", which should be "a@b": most programs separate hosts by
- * commas. NULL if there is none. */
+/* Returns the host after the comma in "a,b", which should be "a@b" (most programs separate
+ * hosts by commas), or NULL. */
 static const struct host *host_after_comma(const char *filter, const struct hostlist *hosts)
 {
     const char *comma, *name;
@@ -237,7 +237,7 @@ static const struct host *host_after_comma(const char *filter, const struct host
     return NULL;
 }
 
-/* Without a filter nothing is mentioned, and to exclude nothing is to take all. */
+/* Without a filter no host is mentioned, and excluding no host takes them all. */
 static void take_slots(const struct hostlist *hosts, const struct mention *mention,
                        bool is_include, struct selection *selection)
 {
@@ -266,7 +266,7 @@ static void take_slots(const struct hostlist *hosts, const struct mention *menti
     }
 }
 
-/* 0 to count - 1 on each node, whatever the hostfile says: as DeepSpeed. */
+/* Uses slots 0 to count - 1 on each node, whatever the hostfile says, as DeepSpeed does. */
 static void number_slots(struct selection *selection, int count)
 {
     struct selected *node;

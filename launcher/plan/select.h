@@ -2,8 +2,8 @@
  *
  * --include / --exclude "NODE[@NODE...]", NODE = NAME[:SLOT[,SLOT...]], then --num_nodes,
  * --num_gpus and -np, with DeepSpeed's meaning (later upstream: PR #8239). Mentions of one host
- * are merged; if any names slots, only these are meant. NAME may be a range; an IPv6 name needs
- * brackets. The order is always that of the hostfile.
+ * are merged; if any of them names slots, only those slots count. NAME may be a range; an IPv6
+ * name needs brackets. The order is always that of the hostfile.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SELECT_H
@@ -30,17 +30,18 @@ struct select_rules {
     int         num_nodes; /* -1: not given */
     int         num_gpus;  /* -1: not given */
     int         num_ranks; /* -np; 0: not given: take the first N slots */
-    bool        takes_all;  /* beyond num_nodes, too: they may take part later */
-    bool        is_partial; /* hosts come and go: a filter may name some that are not here */
+    bool        takes_all;  /* also take hosts beyond num_nodes: they may join later */
+    bool        is_partial; /* hosts come and go: a filter may name missing ones */
 };
 
-/* 0, or -1 with the reason in err: unknown host, no such slot, rules that
- * exclude each other, nothing left, fewer slots than num_ranks. Free with selection_clear(). */
+/* Returns 0, or -1 with the reason in err: unknown host, no such slot, rules that exclude each
+ * other, no slot left, fewer slots than num_ranks. Free with selection_clear(). */
 int  select_slots(const struct hostlist *hosts, const struct select_rules *rules,
                   struct selection *selection, struct error *err);
 void selection_clear(struct selection *selection);
 
-/* Of these, what no other hosts could change: rules that exclude each other. */
+/* Checks the rules for errors that do not depend on the hosts, such as rules that exclude each
+ * other. */
 int select_check(const struct select_rules *rules, struct error *err);
 
 #endif

@@ -20,7 +20,7 @@
 
 #include "xalloc.h"
 
-#define AGENT_BYTES_MAX (256 << 20) /* no agent is that large: the file is another one */
+#define AGENT_BYTES_MAX (256 << 20) /* no agent is that large: this is the wrong file */
 #define PIECE_BYTES     ((size_t)1 << 20)
 
 static char *find_agent(const char *path, struct error *err);
@@ -48,8 +48,8 @@ void agent_file_clear(struct agent_file *agent)
     *agent = (struct agent_file){ 0 };
 }
 
-/* The agent of the build tree comes first: a launcher that was just built must not push the
- * agent of an older installation. */
+/* The agent of the build tree takes precedence: a launcher that was just built must not push
+ * the agent of an older installation. */
 static char *find_agent(const char *path, struct error *err)
 {
     char    self[PATH_MAX], *beside, *found;
@@ -108,7 +108,8 @@ out:
     return rc;
 }
 
-/* Piece by piece: what has been read need not stay in our memory, since few runs push it. */
+/* Hashes piece by piece: pages that have been read need not stay in memory, because few runs
+ * push the agent. */
 static int hash_bytes(struct agent_file *agent, struct error *err)
 {
     unsigned char hash[EVP_MAX_MD_SIZE], *at = agent->bytes;

@@ -17,21 +17,22 @@
 
 #define LINE_MAX_BYTES 4096 /* an answer is short; longer lines are noise */
 #define TAIL_BYTES     4096
-#define PUSHES_MAX     8    /* the script asks once for each place it may try */
+#define PUSHES_MAX     8    /* the script asks once per place that it tries */
 
-/* What follows "sh -c" is one word in single quotes for every login shell: no quote, '!' (csh),
- * backslash (fish) or line break in it. If the agent is there, only builtins run before it.
+/* For every login shell, the text after "sh -c" is one word in single quotes, so it must
+ * contain no quote, '!' (csh), backslash (fish) or line break. If the agent exists, only
+ * builtins run before it.
  *
- * n nonce, h sha256, s size, r "again" or "elsewhere"; b a cache directory, f the agent in it, t
- * its unfinished copy, w why the places tried so far were rejected.
+ * n nonce, h sha256, s size, r "again" or "elsewhere"; b a cache directory, f the agent in it,
+ * t its unfinished copy, w why the previous places were rejected.
  *
- * own: is this file or directory ours? Another user could have put it there, so nothing is made
- * in it before that is known. gone: remove what we have made; t is empty if that is nothing. The
- * line of text that is executed before each push shows whether a file can be made and programs may
- * be executed there (noexec). If the disk is full, the first cat ends and the second one reads the
- * remaining bytes. If a copy is too short for another reason, the sender is gone. Without any
- * sha256 tool the size is compared. Two older agents are kept. If no directory will do, Python
- * holds the agent in memory. */
+ * own: is this file or directory ours? Another user could have put it there, so the script
+ * checks this before it creates files inside. gone: removes what we have created; t is empty if
+ * that is nothing. Before each push the script writes and executes a one-line program, which
+ * shows whether files can be created and executed in this place (noexec). If the disk is full,
+ * the first cat exits and the second one reads the remaining bytes. If a copy is too short for
+ * another reason, the sender is gone. Without any sha256 tool the script compares the size. It
+ * keeps two older agents. If no directory is usable, Python holds the agent in memory. */
 const char agent_start_script[] =
     "exec sh -c '"
     "read n h s r; "
@@ -73,9 +74,9 @@ const char agent_start_script[] =
     "--nonce /proc/self/fd/ \"the copy has another sha256\"; fi; "
     "echo \"$n failed no place for the agent$w\"'";
 
-/* The login shell finds the agent itself: an sh in between would cost as much as the agent. It
- * checks what own() in the script checks. Every login shell that we know has && and reads these
- * words in the same way; for csh the blank behind '!' matters. */
+/* The login shell itself looks for the agent: an extra sh would cost as much time as the agent.
+ * It checks the same as own() in the script. Every login shell that we know has && and reads
+ * these words in the same way; csh needs the blank after '!'. */
 #define CACHE       "\"$HOME/.cache/muster\""
 #define CACHE_HASH  "\"$HOME/.cache/muster/%s\""
 #define CACHE_AGENT "\"$HOME/.cache/muster/%s/muster-agent\""
@@ -130,7 +131,7 @@ enum agent_start_result agent_start_feed(struct agent_start *start, struct evbuf
     while (length > 0) {
         at = evbuffer_search(in, start->nonce, FRAME_NONCE_CHARS, NULL);
         if (at.pos < 0) {
-            /* A part of the nonce may be at the end. */
+            /* The end may be part of the nonce. */
             if (length >= FRAME_NONCE_CHARS)
                 skip_noise(start, in, length - (FRAME_NONCE_CHARS - 1));
             break;

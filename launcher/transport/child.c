@@ -19,7 +19,7 @@
 #include "xevent.h"
 
 #define STDERR_MAX 4096        /* bytes of stderr that are stored */
-#define READ_MAX      (64 * 1024) /* at a time: all that fits into a pipe */
+#define READ_MAX      (64 * 1024) /* at a time: the capacity of a pipe */
 
 static int  spawn(pid_t *pid, char *const argv[], int in_out, int err_fd);
 static void watch_stderr(struct child *child, struct event_base *base, int err_fd);
@@ -77,7 +77,7 @@ void child_stderr(struct child *child, char *text, size_t size)
         text[0] = '\0';
         return;
     }
-    stderr_cb(event_get_fd(child->err_readable), EV_READ, child); /* the last of it */
+    stderr_cb(event_get_fd(child->err_readable), EV_READ, child); /* read the rest */
     sanitize_tail((char *)evbuffer_pullup(child->stderr_text, -1),
                   evbuffer_get_length(child->stderr_text), text, size);
 }

@@ -12,7 +12,7 @@
 #include "clock.h"
 #include "xalloc.h"
 
-/* Global, as the children of a process are. */
+/* Global, because a process has one set of children. */
 static pid_t *ending;
 static size_t ending_count;
 

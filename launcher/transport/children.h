@@ -1,9 +1,9 @@
-/* children.h - child processes that were told to end, until they have
+/* children.h - child processes that are exiting
  *
- * The proxy of a connection, or the agent of a node that is this machine, may need some
- * milliseconds to end after its socket is closed. muster waits for them before it returns, so
- * that none is left. It waits for these only: a shell may have started children and then become
- * muster by exec.
+ * The proxy of a connection, or the agent of a node on this machine, may need some milliseconds
+ * to exit after its socket is closed. muster waits for them before it exits, so that none is
+ * left. It waits only for these: muster may have other children, if a shell started them and
+ * then executed muster.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_CHILDREN_H
@@ -12,13 +12,13 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Has it ended? If so, it was waited for. */
+/* Has the child exited? If so, this reaps it. */
 bool child_is_gone(pid_t pid);
 
-/* It was told to end. */
+/* Notes that a child is exiting. */
 void children_ending(pid_t pid);
 
-/* Wait until they have ended, at most limit_s. */
+/* Waits until the noted children have exited, for at most limit_s. */
 void children_await(double limit_s);
 
 #endif

@@ -1,13 +1,13 @@
 /* conn.h - a byte stream to the agent of one node
  *
- * Three kinds behind one interface: conn_ssh.c (over SSH, by libssh or by OpenSSH's ssh),
- * conn_openssh.c (by OpenSSH's ssh) and conn_exec.c (the agent is forked on this machine). The
- * run cannot tell them apart. Everything happens in callbacks of one libevent loop; nothing
+ * One interface has three implementations: conn_ssh.c (SSH by libssh or OpenSSH's ssh),
+ * conn_openssh.c (SSH by OpenSSH's ssh) and conn_exec.c (the agent is forked on this machine).
+ * The run cannot tell them apart. Everything happens in callbacks of one libevent loop; nothing
  * blocks.
  *
  * A conn_ssh passes through the stages resolve, connect, key exchange, host key, authenticate,
- * agent (channel, exec, push if missing), open. Each stage has its own deadline, and if it
- * fails the user reads its name.
+ * agent (channel, exec, push if missing), open. Each stage has its own deadline, and the
+ * message about a failure names the stage.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_CONN_H
@@ -20,32 +20,32 @@
 #include <event2/buffer.h>
 #include <event2/event.h>
 
-/* Why a conn ended. stage is one of the names above, or "running". */
+/* Why a conn was closed. stage is one of the names above, or "running". */
 struct conn_failure {
     const char *stage;
-    bool        is_cut;      /* the connection ended, the agent may live */
+    bool        is_cut;      /* the connection broke, but the agent may be alive */
     int         exit_code;   /* 68 unreachable, 77 refused, 76 protocol, 73 cannot create ... */
     char        text[1024];  /* "publickey refused (tried ~/.ssh/id_ed25519)" */
     char        hint[512];   /* what to do, or "" */
 };
 
-/* Fill in why, printf style, and return -1. conn_failure_set() also removes an earlier hint. */
+/* Fill in why, printf style, and return -1. conn_failure_set() also clears the hint. */
 int conn_failure_set(struct conn_failure *why, int exit_code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 int conn_failure_hint(struct conn_failure *why, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 struct conn_target {
-    const char *host;       /* hostfile name, the key for ssh config */
+    const char *host;       /* name in the hostfile, the key for ssh config */
     const char *addr;       /* NULL: ssh config's HostName, else host */
     const char *user;       /* NULL: ssh config decides */
     int         port;       /* 0: ssh config decides */
     const char *ssh_config; /* NULL: the user's and the system's */
-    double      connect_timeout_s; /* for each stage */
-    int         segment_bytes;     /* TCP sends so much at once, both ways; 0: as it thinks best */
+    double      connect_timeout_s; /* per stage */
+    int         segment_bytes;     /* TCP_MAXSEG, in both directions; 0: TCP decides */
 };
 
-/* A copy that owns its strings. */
+/* Makes a copy that owns its strings. */
 void conn_target_copy(struct conn_target *copy, const struct conn_target *target);
 void conn_target_clear(struct conn_target *copy);
 
@@ -54,10 +54,10 @@ struct conn_ops {
     void (*stage)(const char *stage, void *arg);
     /* Frames follow: nonce and noise are already removed from the stream. */
     void (*open)(void *arg);
-    /* More bytes are in in; drain what can be used. */
+    /* in has more bytes; drain those that can be used. */
     void (*input)(struct evbuffer *in, void *arg);
-    /* The end: exactly once in every case, and the last call. why is NULL if the agent closed
-     * in order. The callee may conn_free(). */
+    /* The connection is closed. Called exactly once in every case, as the last call. why is
+     * NULL if the agent exited normally. The callee may call conn_free(). */
     void (*closed)(const struct conn_failure *why, void *arg);
 };
 
@@ -66,7 +66,7 @@ struct conn;
 /* The executable of the agent, read and hashed once for all nodes (agent_file.h). */
 struct agent_file;
 
-/* Make one, not yet started. target is copied, agent is borrowed. */
+/* Makes a conn that is not yet started. target is copied, agent is borrowed. */
 typedef struct conn *conn_new_f(struct event_base *base, const struct conn_target *target,
                                 const struct agent_file *agent, const struct conn_ops *ops,
                                 void *arg);
@@ -74,38 +74,39 @@ conn_new_f conn_ssh_new, conn_openssh_new, conn_exec_new;
 
 void conn_start(struct conn *conn);
 
-/* Queue all bytes of from for the agent (they move, from is empty after).
- * Only after open. */
+/* Queues all bytes of from for the agent (moves them; from is empty afterwards). Only after
+ * open(). */
 void conn_write(struct conn *conn, struct evbuffer *from);
 
-/* How many of these bytes the other side has not taken yet: they are held in memory. */
+/* Returns how many of these bytes are still in memory because the agent has not taken them
+ * yet. */
 size_t conn_unwritten(const struct conn *conn);
 
-/* Send nothing more, so that the command at the far end ends; then closed() is called. False if
- * no command runs there yet over this connection, or its end is awaited elsewhere. */
+/* Closes the input of the remote command, so that it exits; closed() follows. Returns false if
+ * no command runs over this connection yet, or if this kind of conn waits for it elsewhere. */
 bool conn_close_input(struct conn *conn);
 
-/* From now on call these ops. */
+/* From now on calls these ops. */
 void conn_hand_over(struct conn *conn, const struct conn_ops *ops, void *arg);
 
-/* What the kernel knows of the path of an open connection. */
+/* What the kernel knows about the path of an open connection. */
 struct conn_line {
-    double   acked_s; /* since the kernel of the other machine last acknowledged something */
-    uint32_t resent;  /* packets sent again, since the beginning */
+    double   acked_s; /* since the kernel of the other machine last acknowledged data */
+    uint32_t resent;  /* packets retransmitted since the connection was made */
 };
 
-/* False: unknown (not a TCP connection of our own, or not open). */
+/* Returns false if unknown (not our own TCP connection, or not open). */
 bool conn_line(struct conn *conn, struct conn_line *line);
 
-/* End the connection without waiting; no callback follows. */
+/* Closes the connection without waiting; no callback follows. */
 void conn_free(struct conn *conn);
 
-/* What all kinds have in common. */
+/* The functions of one kind of conn. */
 struct conn_kind {
     void (*start)(struct conn *conn);
     void (*write)(struct conn *conn, struct evbuffer *from);
     size_t (*unwritten)(const struct conn *conn);
-    bool (*line)(struct conn *conn, struct conn_line *line); /* NULL: it has none */
+    bool (*line)(struct conn *conn, struct conn_line *line); /* NULL: no TCP connection */
     bool (*close_input)(struct conn *conn); /* NULL: never */
     void (*free)(struct conn *conn);
 };

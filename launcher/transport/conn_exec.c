@@ -1,7 +1,7 @@
-/* conn_exec.c - the agent of this machine: forked here, over a socket pair
+/* conn_exec.c - an agent on this machine: forked here, over a socket pair
  *
- * The agent gets a session of its own, so that Ctrl-C in the terminal reaches muster alone,
- * which then decides. The agent ends when its socket does: so it also notices that muster was
+ * The agent gets its own session, so that Ctrl-C in the terminal reaches only muster, which
+ * then decides. The agent exits when its socket is closed, so it also notices when muster is
  * killed.
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,9 +30,9 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-#define STDERR_MAX 4096 /* end of the agent's stderr, for an error text */
-#define LEAVE_S     5    /* after the end of its stream; then the agent is killed */
-#define KILLED_S    1    /* after that kill; a file system that hangs may prevent it */
+#define STDERR_MAX 4096 /* bytes from the end of the agent's stderr, for error messages */
+#define LEAVE_S     5    /* after its stream has ended; then the agent is killed */
+#define KILLED_S    1    /* for the killed agent to exit; a hung file system may prevent that */
 
 struct conn_exec {
     struct conn      conn; /* first, so that the two convert */
@@ -97,7 +97,7 @@ static void exec_start(struct conn *conn)
     struct timeval    limit = clock_interval(c->timeout_s);
 
     if (spawn(c) < 0) {
-        /* From a fresh turn of the loop: closed() may free us. */
+        /* Report from the event loop, not from here: closed() may free us. */
         snprintf(c->stderr_text, sizeof c->stderr_text, "%s", strerror(errno));
         c->stderr_size = strlen(c->stderr_text);
         limit = (struct timeval){ 0 };
@@ -153,8 +153,8 @@ static int spawn(struct conn_exec *c)
     return c->pid < 0 ? -1 : 0;
 }
 
-/* A signal between fork and exec, such as Ctrl-C, must not run libevent's handler in the child:
- * it would report the signal again through our socket. */
+/* A signal between fork and exec, such as SIGINT, must not run libevent's handler in the child,
+ * which would report the signal again through our socket. */
 static pid_t fork_blocked(void)
 {
     sigset_t all, before;
@@ -168,8 +168,9 @@ static pid_t fork_blocked(void)
     return pid;
 }
 
-/* Only async-signal-safe calls: the launcher has a second thread. Signals that were sent to the
- * whole process group are for the launcher: ignoring each for a moment discards them. */
+/* Uses only async-signal-safe calls, because the launcher has other threads. Signals that were
+ * sent to the whole process group are for the launcher: ignoring each for a moment discards
+ * pending ones. */
 static void become_agent(const struct conn_exec *c, int fd, int err_fd)
 {
     char    *argv[] = { (char *)"muster-agent", (char *)"--nonce", (char *)c->nonce, NULL };
@@ -209,8 +210,8 @@ static void writable_cb(evutil_socket_t fd, short what, void *arg)
     struct conn_exec *c = arg;
 
     (void)what;
-    /* An error means that the agent has died, and reading will report it. An agent that lives
-     * nevertheless must not wait for what cannot come. */
+    /* An error means that the agent has died, and reading will report it. If the agent is alive
+     * after all, it must not wait for bytes that cannot come. */
     if (evbuffer_write(c->out, fd) < 0 && errno != EAGAIN && errno != EINTR) {
         evbuffer_drain(c->out, evbuffer_get_length(c->out));
         shutdown(fd, SHUT_WR);
@@ -280,11 +281,11 @@ static void stderr_cb(evutil_socket_t fd, short what, void *arg)
     c->stderr_size = keep + (size_t)n;
 }
 
-/* The socket has ended, so the agent ends: wait for it, but not forever. */
+/* The socket is closed, so the agent exits. Wait for it, but not forever. */
 static void agent_ended(struct conn_exec *c)
 {
     event_del(c->readable);
-    shutdown(c->fd, SHUT_RDWR); /* after an error the agent may not have seen the end yet */
+    shutdown(c->fd, SHUT_RDWR); /* after an error the agent may not know yet */
     c->leave_until_ns = clock_now_ns() + LEAVE_S * NS_PER_S;
     reap_cb(-1, EV_TIMEOUT, c);
 }
@@ -318,7 +319,7 @@ static void reap_cb(evutil_socket_t fd, short what, void *arg)
     end(c, c->is_open ? EXIT_LOST : EXIT_INTERNAL, text);
 }
 
-/* The last call into ops: the callee may free c. */
+/* Makes the last call into ops: the callee may free c. */
 static void end(struct conn_exec *c, int exit_code, const char *text)
 {
     struct conn_failure why = { .stage = c->is_open ? "running" : "agent",
@@ -341,7 +342,7 @@ static void end(struct conn_exec *c, int exit_code, const char *text)
     c->conn.ops->closed(&why, c->conn.arg);
 }
 
-/* An agent that is still alive sees the end of its socket and cleans up. */
+/* An agent that is still alive notices the closed socket and cleans up. */
 static void exec_free(struct conn *conn)
 {
     struct conn_exec *c = (struct conn_exec *)conn;

@@ -25,8 +25,8 @@
 #define USER_TIMEOUT_MS 30000
 
 /* On a bad line a lost packet should be sent again soon, not after ever longer pauses: five
- * losses in a row would take 15 s, which is all of --dead-after. Linux 6.15 has a longest
- * pause; before it THIN_LINEAR does this, with some congestion controls. */
+ * losses in a row would take 15 s, which is all of --dead-after. Linux 6.15 can limit the
+ * pause; on older kernels THIN_LINEAR does this, with some congestion controls. */
 #define RESEND_MOST_MS 1000
 #ifndef TCP_RTO_MAX_MS
 #define TCP_RTO_MAX_MS 44
@@ -35,7 +35,7 @@
 struct attempt {
     struct dial           *dial;
     const struct addrinfo *address;
-    int                    fd;    /* -1: not begun, or failed */
+    int                    fd;    /* -1: not started, or failed */
     int                    error; /* errno; 0 while trying */
     struct event          *connected;
 };
@@ -45,7 +45,7 @@ struct dial {
     struct attempt     attempt[ADDRESSES_MAX];
     size_t             count, begun;
     int                segment_bytes;
-    struct event      *next; /* time for the next address, or to report */
+    struct event      *next; /* timer for the next address, or for the report */
     dial_f            *done;
     void              *arg;
 };
@@ -100,7 +100,8 @@ void dial_describe(const struct dial *d, struct error *text)
     }
 }
 
-/* In the order of getaddrinfo (RFC 6724), with the two families alternating. */
+/* Sorts addresses in the order of getaddrinfo() (RFC 6724), with the two families
+ * alternating. */
 static size_t sort_addresses(struct dial *d, const struct addrinfo *addresses)
 {
     const struct addrinfo *same = addresses, *other = addresses;
@@ -186,7 +187,7 @@ static void connected_cb(evutil_socket_t fd, short what, void *arg)
     d->done(fd, NULL, d->arg); /* last: it may free d */
 }
 
-/* libssh does not switch off Nagle's algorithm, which with delayed ACKs costs 40 ms per stage.
+/* libssh does not disable Nagle's algorithm, which with delayed ACKs costs 40 ms per stage.
  */
 static void set_options(int fd, int segment_bytes)
 {

@@ -25,13 +25,13 @@ struct waiter {
     void  *arg;
 };
 
-/* One for the process, as the terminal is. */
+/* One per process, because there is one terminal. */
 static struct login {
     bool            records_unknown, may_ask, has_password;
     char            password[LOGIN_PASSWORD_MAX + 1];
     size_t          size; /* typed so far */
-    struct error    why;  /* there will be none; "": there may */
-    int             tty;  /* while it is asked, else -1 */
+    struct error    why;  /* why there will be no password; "": there may be one */
+    int             tty;  /* -1: not asking now */
     struct termios  before;
     struct event   *typed;
     struct waiter  *waiter;
@@ -178,7 +178,8 @@ static void typed_cb(evutil_socket_t fd, short what, void *arg)
         answer();
 }
 
-/* 1: the line is complete; 0: not yet; -1: it is too long. */
+/* Takes bytes of the password. Returns 1 if the line is complete, 0 if not, -1 if it is too
+ * long. */
 static int take(const char *bytes, size_t size)
 {
     size_t i;
@@ -193,7 +194,7 @@ static int take(const char *bytes, size_t size)
     return 0;
 }
 
-/* A waiter may start to wait for something else, or forget another one. */
+/* A waiter's callback may start another wait or forget another waiter. */
 static void answer(void)
 {
     struct waiter waiter;

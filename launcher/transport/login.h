@@ -1,9 +1,9 @@
-/* login.h - what only muster bootstrap allows of a login: a password, and unknown host keys
+/* login.h - logins that only muster bootstrap allows: with a password, or to unknown host keys
  *
- * Everything else logs in with keys, to hosts that are known, and never asks. Until one of the
- * first three functions is called, so does this. The password is asked on the terminal when the
- * first host needs it, once for all hosts; the event loop goes on meanwhile. It is in no argument
- * and no environment, and login_clear() wipes it.
+ * All other subcommands log in with keys, to known hosts, and never prompt. This is also the
+ * default here until one of the first three functions is called. When the first host needs the
+ * password, muster asks for it on the terminal, once for all hosts, while the event loop keeps
+ * running. The password is in no argument and no environment, and login_clear() wipes it.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_LOGIN_H
@@ -16,15 +16,15 @@
 #include "err.h"
 
 #define LOGIN_PASSWORD_MAX 512 /* bytes */
-#define LOGIN_ASK_S        90  /* for somebody to type it: less than sshd's LoginGraceTime */
+#define LOGIN_ASK_S        90  /* time to type it: less than sshd's LoginGraceTime */
 
-/* Record the keys of hosts that are not known yet. */
+/* Allows recording the keys of unknown hosts. */
 void login_allow_unknown(void);
-/* The first line of fd; -1 with err. fd is closed. */
+/* Reads the password from the first line of fd, and closes fd. Returns -1 with err. */
 int  login_read_password(int fd, struct error *err);
-/* Ask on the terminal, once it is needed. */
+/* Allows asking for the password on the terminal when a host needs it. */
 void login_allow_asking(void);
-/* Wipe the password; as it was in the beginning. */
+/* Wipes the password and restores the defaults. */
 void login_clear(void);
 
 bool login_records_unknown(void);
@@ -32,12 +32,12 @@ bool login_takes_password(void);
 
 enum login_password { LOGIN_HAVE, LOGIN_WAIT, LOGIN_NONE };
 
-/* LOGIN_WAIT: ready will be called, once, unless login_forget() comes first. NONE: with the reason
- * in err; it will not change. */
+/* Returns LOGIN_WAIT if muster still asks: ready will be called once, unless login_forget() is
+ * called first. Returns LOGIN_NONE with the reason in err if there will never be a password. */
 enum login_password login_await(struct event_base *base, void (*ready)(void *arg), void *arg,
                                 struct error *err);
 void                login_forget(void *arg);
-/* After LOGIN_HAVE; borrowed. */
+/* Returns the password after LOGIN_HAVE; borrowed. */
 const char         *login_password(void);
 
 #endif

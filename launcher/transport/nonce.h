@@ -1,4 +1,4 @@
-/* nonce.h - random words that cannot be guessed and that nothing else contains
+/* nonce.h - random words that cannot be guessed and occur nowhere else
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_NONCE_H
@@ -6,7 +6,7 @@
 
 #include "frame.h"
 
-/* Lower-case hex with its NUL. -1 if OpenSSL has no random numbers. */
+/* Writes lower-case hex with its NUL. Returns -1 if OpenSSL has no random numbers. */
 int nonce_make(char nonce[FRAME_NONCE_CHARS + 1]);
 
 #endif

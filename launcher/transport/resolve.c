@@ -19,18 +19,18 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-/* Name service modules run on this stack; those of nscd and sssd need some room. */
+/* Name service modules run on this stack; the ones of nscd and sssd need some room. */
 #define STACK_BYTES (512 * 1024)
 
 struct resolve {
     char        *host;
     char         port[8];
     int          family;
-    int          wake_fd; /* eventfd: the answer is there */
-    atomic_bool  is_left; /* thread or loop is done with it: the other frees it */
+    int          wake_fd; /* eventfd: the answer has arrived */
+    atomic_bool  is_left; /* thread or loop is done with this struct: the other one frees it */
 
     struct addrinfo *found;
-    int              error; /* of getaddrinfo */
+    int              error; /* of getaddrinfo() */
     int              system_errno;
 
     struct event *answered;
@@ -132,7 +132,7 @@ static void answered_cb(evutil_socket_t fd, short what, void *arg)
     r->done(found, &err, r->arg); /* last: it may free r */
 }
 
-/* The second one to leave cleans up. */
+/* Thread and loop both call this; the second one cleans up. */
 static void leave(struct resolve *r)
 {
     if (!atomic_exchange(&r->is_left, true))

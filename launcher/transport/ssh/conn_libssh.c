@@ -1,11 +1,10 @@
-/* conn_libssh.c - the agent of another machine, by libssh
+/* conn_libssh.c - an agent on another machine, by libssh
  *
- * handshake.c leads to "open"; from there on relay() moves bytes until the stream has ended.
+ * handshake.c leads to "open"; from then on relay() moves bytes until the stream has ended.
  * Nothing here blocks.
  *
- * The callbacks of the user may free the connection. So input() and closed() are always the
- * last thing that a callback of the event loop does; the rest is left to a new turn of the loop
- * (again).
+ * The caller's callbacks may free the connection. Therefore input() and closed() are always the
+ * last calls of a callback of the event loop. A new turn of the loop (again) does the rest.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -37,13 +36,13 @@ struct conn_libssh {
     struct remote     *remote; /* the handshake's; NULL before it is done */
     bool               is_started;
     bool               is_over;      /* the stream has ended */
-    bool               is_delivered; /* input() has had all of it */
+    bool               is_delivered; /* input() has seen all of it */
     bool               has_failed;
     struct conn_failure why;
 
     struct event *ready; /* the socket; NULL before it is open */
     struct event *late;  /* the stream has ended, the exit status is not known yet */
-    struct event *again; /* a fresh turn, soon */
+    struct event *again; /* a new turn of the loop */
 };
 
 static void   init_libssh(void);
@@ -102,7 +101,7 @@ static void init_libssh(void)
     ssh_init();
 }
 
-/* From a fresh turn of the loop: closed() may free us. */
+/* Starts from the event loop, not from here: closed() may free us. */
 static void ssh_start(struct conn *conn)
 {
     run_again((struct conn_libssh *)conn);
@@ -120,7 +119,7 @@ static void ssh_write(struct conn *conn, struct evbuffer *from)
     run_again(c);
 }
 
-/* With a ProxyCommand the socket is not TCP, so there are no such figures. */
+/* With a ProxyCommand the socket is not TCP and has no TCP_INFO. */
 static bool ssh_line(struct conn *conn, struct conn_line *line)
 {
     struct conn_libssh *c = (struct conn_libssh *)conn;
@@ -239,7 +238,7 @@ static void relay(struct conn_libssh *c)
     }
 }
 
-/* Move bytes between the socket and the stream's buffers. */
+/* Moves bytes between the socket and the stream's buffers. */
 static void turn(struct conn_libssh *c)
 {
     const struct timeval limit = clock_interval(EXIT_TIMEOUT_S);

@@ -7,7 +7,7 @@
 #include "transport/conn.h"
 #include "transport/ssh/ssh_lookup.h"
 
-/* As conn_new_f; takes ownership of host, which must not need OpenSSH. */
+/* Like conn_new_f, but takes ownership of host, which must not need OpenSSH. */
 struct conn *conn_libssh_new(struct event_base *base, const struct conn_target *target,
                              struct ssh_host *host, const struct agent_file *agent,
                              const struct conn_ops *ops, void *arg);

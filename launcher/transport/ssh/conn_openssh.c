@@ -1,12 +1,12 @@
-/* conn_openssh.c - the agent of another machine, by OpenSSH's ssh
+/* conn_openssh.c - an agent on another machine, by OpenSSH's ssh
  *
  * For configurations that libssh cannot follow exactly (FIDO keys, certificates, a key exchange
- * that it does not have), and for sites that trust nothing else. ssh gets the same remote
- * command as from conn_libssh.c, and the same dialogue follows on its standard input and output
- * (agent_start.h). It never asks anything: BatchMode, and no terminal.
+ * that it does not have), and for sites that trust only OpenSSH. The remote command is the same
+ * as in conn_libssh.c, and the same dialogue follows on ssh's standard input and output
+ * (agent_start.h). ssh never prompts, because it has BatchMode and no terminal.
  *
- * If ssh itself fails, it exits with 255 after a line on stderr. That line is the error; what
- * we know of its wording only selects the stage and the exit code.
+ * If ssh itself fails, it exits with 255 after a line on stderr. That line is the error
+ * message. We use its wording only to select the stage and the exit code.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -34,32 +34,32 @@
 #include "xevent.h"
 
 #define SSH_FAILED       255             /* exit status of ssh itself, not of the agent */
-#define SSH_KILLED       (-1)            /* ... and none: a signal ended it */
-#define STEPS            3               /* one deadline for connection, key exchange and login */
+#define SSH_KILLED       (-1)            /* ... and none: a signal killed it */
+#define STEPS            3               /* connection, key exchange and login: one deadline */
 #define SHELL_S          20.0            /* for a login shell with a slow profile */
-#define ELSEWHERE_S      10.0            /* for another try, when the first has taken so long */
+#define ELSEWHERE_S      10.0            /* for another try, after a first one that took long */
 #define PUSH_BYTES_PER_S (64 * 1024)     /* a push may take this long on a slow link */
 #define READ_MAX         (256 * 1024)    /* bytes per turn of the loop */
-#define END_S            5.0             /* from the end of ssh's output until ssh ends */
-#define LOOK_MS          2               /* between two checks whether it has ended */
+#define END_S            5.0             /* from the end of ssh's output until ssh exits */
+#define LOOK_MS          2               /* between two checks whether ssh has exited */
 
 struct conn_openssh {
     struct conn              conn; /* first, so that the two convert */
     struct event_base       *base;
-    struct conn_target       target; /* its strings are ours */
+    struct conn_target       target; /* owns its strings */
     const struct agent_file *agent;
     struct child             ssh;
     struct agent_start       start;
     struct evbuffer         *in, *out;
     struct event            *readable, *writable; /* NULL: no ssh is running */
     struct event            *late; /* the deadline; in a pause between attempts, its end */
-    struct event            *look; /* has ssh ended? */
+    struct event            *look; /* has ssh exited? */
     int64_t                  end_by_ns;
     int                      retries;
-    struct proxy_turn       *turn; /* NULL: it is not needed now */
+    struct proxy_turn       *turn; /* NULL: no turn is needed now */
     enum agent_push          push;
     bool                     is_open, is_pausing, is_draining;
-    bool                     is_verbose; /* since ssh failed and did not say why */
+    bool                     is_verbose; /* ssh has failed before without a reason */
 };
 
 static void  openssh_start(struct conn *conn);
@@ -120,7 +120,7 @@ struct conn *conn_openssh_new(struct event_base *base, const struct conn_target 
     return &c->conn;
 }
 
-/* From a fresh turn of the loop: closed() may free us. */
+/* Starts from the event loop, not from here: closed() may free us. */
 static void openssh_start(struct conn *conn)
 {
     struct conn_openssh *c = (struct conn_openssh *)conn;
@@ -155,7 +155,7 @@ static bool openssh_close_input(struct conn *conn)
     return true;
 }
 
-/* An agent that is still alive sees the end of its input and cleans up. */
+/* An agent that is still alive notices the end of its input and cleans up. */
 static void openssh_free(struct conn *conn)
 {
     struct conn_openssh *c = (struct conn_openssh *)conn;
@@ -192,8 +192,8 @@ static int begin(struct conn_openssh *c, struct error *err)
     return 0;
 }
 
-/* Override what a configuration may request for interactive logins and must not happen here:
- * forwardings, a terminal, another command, a master that outlives the run. */
+/* Overrides settings that a configuration may have for interactive logins and that must not
+ * apply here: forwardings, a terminal, another command, a master that outlives the run. */
 static void make_argv(const struct conn_openssh *c, struct strlist *argv)
 {
     static const char *const fixed[] = {
@@ -241,8 +241,8 @@ static void start_in_turn(struct conn_openssh *c)
         run_ssh(c);
 }
 
-/* ssh, which bounds the time until the login itself, does not tell us that it is logged in: so it
- * may be the agent in the cache of the node that hangs, or its file system. */
+/* ssh limits the time until login, but does not report the login to us. After the deadline the
+ * agent in the node's cache, or its file system, may therefore be what hangs. */
 static bool try_elsewhere(struct conn_openssh *c)
 {
     if (c->push != PUSH_IF_MISSING || c->start.pushes > 0 || c->is_draining)
@@ -304,7 +304,7 @@ static void readable_cb(evutil_socket_t fd, short what, void *arg)
         c->conn.ops->input(c->in, c->conn.arg); /* may free c */
 }
 
-/* The dialogue that ends with the agent's nonce. */
+/* Conducts the dialogue that ends with the agent's nonce. */
 static void talk(struct conn_openssh *c)
 {
     struct conn_failure   why = { .stage = "agent" };
@@ -336,7 +336,7 @@ static void talk(struct conn_openssh *c)
 
 /* ---- the end of ssh ---- */
 
-/* Its status follows: wait for it, but not forever. */
+/* ssh's exit status follows. Wait for it, but not forever. */
 static void input_ended(struct conn_openssh *c)
 {
     event_del(c->readable);
@@ -365,8 +365,8 @@ static void look_cb(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-/* Status 255 is that of ssh itself, or of a shell or agent that a signal killed: then ssh prints
- * nothing, not even when it is verbose. */
+/* Status 255 comes from ssh itself, or from a shell or agent that a signal killed. In the
+ * second case ssh prints nothing, even if it is verbose. */
 static void ssh_ended(struct conn_openssh *c, int status)
 {
     bool                is_ssh;
@@ -391,9 +391,9 @@ static void ssh_ended(struct conn_openssh *c, int status)
     end(c, &why);
 }
 
-/* Two reasons to start ssh once more: sshd dropped the connection before its banner, as it does
- * beyond MaxStartups (perhaps that of a jump host, which we do not know: so all that were dropped
- * take turns); or the agent in the cache of the node does not start and must be pushed
+/* Starts ssh again in two cases. sshd dropped the connection before its banner, as it does
+ * beyond MaxStartups. (It may be the sshd of a jump host that we do not know, so all dropped
+ * connections take turns.) Or the agent in the node's cache does not start and must be pushed
  * again. */
 static bool try_again(struct conn_openssh *c, int status, const char *said)
 {
@@ -417,15 +417,16 @@ static bool try_again(struct conn_openssh *c, int status, const char *said)
     return false;
 }
 
-/* What may be a drop, or a login that the node's PAM ends, is tried once more in any case: with
- * more words, by which the two differ. */
+/* Did sshd drop the connection? A failure that may be a drop, or a login that the node's PAM
+ * ended, is retried once in any case, with a verbose ssh that tells the two apart. */
 static bool is_dropped(const struct conn_openssh *c, int status, const char *said)
 {
     return status == SSH_FAILED &&
            (retry_is_drop(said) || (!c->is_verbose && retry_may_be_drop(said)));
 }
 
-/* What ssh has said, without the lines that LogLevel=VERBOSE adds when all is well. */
+/* Writes ssh's messages into said, without the lines that LogLevel=VERBOSE adds when all is
+ * well. */
 static void last_words(struct conn_openssh *c, char *said, size_t size)
 {
     static const char separator[] = " | "; /* see sanitize_tail() */
@@ -505,7 +506,7 @@ static void explain_loss(int status, const char *said, struct conn_failure *why)
                          said);
 }
 
-/* Messages of OpenSSH 8.9 to 10: a part of each, and what it means here. */
+/* Explains messages of OpenSSH 8.9 to 10; known[] has a part of each. */
 static void explain_ssh(const struct conn_openssh *c, const char *said, struct conn_failure *why)
 {
     static const struct {
@@ -562,7 +563,7 @@ static void explain_shell(struct conn_openssh *c, int status, const char *said,
         conn_failure_hint(why, "try: ssh %s true", c->target.host);
 }
 
-/* The last call into ops: the callee may free c. */
+/* Makes the last call into ops: the callee may free c. */
 static void end(struct conn_openssh *c, const struct conn_failure *why)
 {
     evtimer_del(c->late);

@@ -1,6 +1,6 @@
-/* conn_ssh.c - the agent of another machine, over SSH
+/* conn_ssh.c - an agent on another machine, over SSH
  *
- * The host is looked up first (ssh_lookup.h). Then a connection of one of two kinds is made:
+ * Looks up the host first (ssh_lookup.h). Then makes a connection of one of two kinds:
  * conn_libssh.c, which costs least, or conn_openssh.c if libssh cannot follow the configuration
  * exactly. This file only passes on calls and callbacks.
  * SPDX-License-Identifier: Apache-2.0
@@ -19,11 +19,11 @@
 struct conn_ssh {
     struct conn              conn; /* first, so that the two convert */
     struct event_base       *base;
-    struct conn_target       target; /* its strings are ours */
+    struct conn_target       target; /* owns its strings */
     const struct agent_file *agent;
     struct event            *start;
     struct ssh_lookup       *lookup;
-    struct conn             *inner; /* NULL: the host is being looked up */
+    struct conn             *inner; /* NULL: still looking up the host */
 };
 
 static void  ssh_start(struct conn *conn);
@@ -94,7 +94,7 @@ struct conn *conn_ssh_new(struct event_base *base, const struct conn_target *tar
     return &c->conn;
 }
 
-/* From a fresh turn of the loop: closed() may free us. */
+/* Starts from the event loop, not from here: closed() may free us. */
 static void ssh_start(struct conn *conn)
 {
     const struct timeval now = { 0 };

@@ -1,10 +1,11 @@
 /* handshake.c - see handshake.h
  *
- * Each of stages[] has one step, which is called until it is done, whenever there is news of
- * the socket or the route. Nothing here blocks, except what libssh can only do so (ssh_auth.c).
+ * Each of stages[] has one step, which is called whenever the socket or the route has news,
+ * until it is done. Nothing here blocks, except where libssh itself blocks (ssh_auth.c).
  *
- * The socket belongs to the route, then to the session from ssh_connect() on; ssh_free() closes
- * it. We never call ssh_disconnect(): it leaves a socket open that was set by SSH_OPTIONS_FD.
+ * The socket belongs to the route, and from ssh_connect() on to the session; ssh_free() closes
+ * it. We never call ssh_disconnect(), which leaves a socket open that was set by
+ * SSH_OPTIONS_FD.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -37,7 +38,7 @@
 #define RETRIES     5 /* of a connection that sshd drops before its banner: see retry.h */
 #define RETRY_MAX_S 2.0
 
-#define PROXY_SAID_SIZE 512 /* of an error text */
+#define PROXY_SAID_SIZE 512 /* bytes of its stderr in a message */
 
 enum stage {
     STAGE_RESOLVE, STAGE_CONNECT, STAGE_KEX, STAGE_HOST_KEY, STAGE_AUTH, STAGE_AGENT,
@@ -46,7 +47,7 @@ enum stage {
 
 struct handshake {
     struct event_base          *base;
-    char                       *name; /* of the hostfile */
+    char                       *name; /* name in the hostfile */
     double                      timeout_s;
     struct ssh_host            *host;
     const struct agent_file    *agent;
@@ -61,7 +62,7 @@ struct handshake {
     bool          is_waiting_to_retry;
     bool          is_waiting_for_password;
 
-    struct proxy_turn *turn; /* NULL: it is not needed now */
+    struct proxy_turn *turn; /* NULL: no turn is needed now */
     struct route       route;
     ssh_session        session;
     struct ssh_auth   *auth;
@@ -97,11 +98,11 @@ static void  wait_ready(struct handshake *h);
 static void  ready_cb(evutil_socket_t fd, short what, void *arg);
 static bool  wants_write(const struct handshake *h);
 
-/* In order; a step that is done leads to the next row. The only way back is from "key exchange"
- * to "connect", by retry(). */
+/* The stages in order. A step that is done leads to the next row. The only way back is from
+ * "key exchange" to "connect", by retry(). */
 static const struct {
     const char *name;
-    int       (*step)(struct handshake *h); /* 1 done, 0 would block, -1 failed, see why */
+    int       (*step)(struct handshake *h); /* 1: done; 0: would block; -1: failed, see why */
 } stages[] = {
     [STAGE_RESOLVE] = { "resolve", step_resolve },
     [STAGE_CONNECT] = { "connect", step_connect },
@@ -166,7 +167,7 @@ static int step_connect(struct handshake *h)
     return route_connect(&h->route, &h->why);
 }
 
-/* Meanwhile no deadline: each turn before ours has one. */
+/* While we wait for our turn there is no deadline: each turn before ours has one. */
 static bool take_turn(struct handshake *h)
 {
     if (h->turn == NULL)
@@ -202,16 +203,16 @@ static int step_kex(struct handshake *h)
         h->session = ssh_session_new(h->route.fd, &h->host->config, &h->host->known, &err);
         if (h->session == NULL)
             return conn_failure_set(&h->why, EXIT_INTERNAL, "%s", err.text);
-        h->route.fd = -1; /* the session's from now on */
+        h->route.fd = -1; /* the session owns it from now on */
     }
     rc = ssh_connect(h->session);
     if (has_banner(h))
-        end_turn(h); /* the proxy is logged in */
+        end_turn(h); /* the login at the proxy is done */
     if (rc == SSH_AGAIN)
         return 0;
     if (rc != SSH_OK)
         return kex_failed(h);
-    /* libssh has made the socket blocking; a stuck peer would block us all. */
+    /* libssh has made the socket blocking; a hung peer would block the event loop. */
     fcntl(ssh_get_fd(h->session), F_SETFL, O_NONBLOCK);
     return 1;
 }
@@ -235,8 +236,8 @@ static int kex_failed(struct handshake *h)
                              "or this is not sshd; a smaller --fanout opens fewer at once");
 }
 
-/* A proxy that says nothing has reached a server that dropped the connection, or was dropped and
- * is quiet. */
+/* A proxy that prints nothing has either reached a server that dropped the connection, or was
+ * dropped itself. */
 static int proxy_failed(struct handshake *h)
 {
     char said[PROXY_SAID_SIZE];
@@ -253,7 +254,7 @@ static int proxy_failed(struct handshake *h)
     return -1;
 }
 
-/* Wait a while, then connect anew. */
+/* Waits a while, then connects again. */
 static int retry(struct handshake *h, int times, double longest_s)
 {
     double pause_s = retry_pause_s(h->retries, times, longest_s);
@@ -268,7 +269,7 @@ static int retry(struct handshake *h, int times, double longest_s)
     return 0;
 }
 
-/* Keep only config and addresses. */
+/* Drops everything except config and addresses. */
 static void drop_session(struct handshake *h)
 {
     stop_watching(h);
@@ -308,7 +309,8 @@ static int step_auth(struct handshake *h)
     return rc;
 }
 
-/* Meanwhile no deadline but that of who types it. 1: it is there. */
+/* Waits for the password; only the user's time to type it is limited. Returns 1 if it is
+ * there. */
 static int await_password(struct handshake *h)
 {
     struct error err;
@@ -409,8 +411,8 @@ static void news_cb(void *arg)
     advance(arg);
 }
 
-/* Take steps until one has to wait. After each packet libssh wants to know that the socket is
- * writable before it sends another: it nearly always is, and calling the step once more finds
+/* Takes steps until one must wait. After each packet libssh wants to know that the socket is
+ * writable before it sends another. It nearly always is, and calling the step once more finds
  * out without a turn of the loop. */
 static void advance(struct handshake *h)
 {
@@ -474,9 +476,9 @@ static void stop_watching(struct handshake *h)
     h->ready = NULL;
 }
 
-/* Wait for what libssh waits for; ask each time, since a new key exchange can turn a reader
- * into a writer. Delayed ACKs of 40 ms would double the time of a handshake, and TCP may return
- * to them at any time. */
+/* Waits for the event that libssh waits for; asks each time, because a new key exchange can
+ * turn a reader into a writer. Delayed ACKs of 40 ms would double the time of a handshake, and
+ * TCP may return to them at any time. */
 static void wait_ready(struct handshake *h)
 {
     int fd = ssh_get_fd(h->session), on = 1;

@@ -1,8 +1,8 @@
-/* handshake.h - from a host that was looked up to the agent there, by libssh
+/* handshake.h - the way from a host's settings to the agent there, by libssh
  *
- * Passes through the stages that conn.h names, with a deadline for each, until the agent has
- * answered with its nonce. The session and channel live as long as the connection: conn_ssh.c
- * uses them from there on.
+ * Passes through the stages that conn.h names, each with a deadline, until the agent has
+ * answered with its nonce. The session and channel live as long as the connection:
+ * conn_libssh.c uses them afterwards.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_HANDSHAKE_H
@@ -19,22 +19,22 @@ struct handshake;
 struct handshake_ops {
     /* The next stage has begun. */
     void (*stage)(const char *stage, void *arg);
-    /* One of these two ends it, as its last call. The stream of remote carries frames; the
-     * handshake still owns remote, but no longer watches its socket. */
+    /* done() or failed() is the last call. After done() the stream of remote carries frames.
+     * The handshake still owns remote, but no longer watches its socket. */
     void (*done)(struct remote *remote, void *arg);
-    /* The callee may handshake_free(). */
+    /* The callee may call handshake_free(). */
     void (*failed)(const struct conn_failure *why, void *arg);
 };
 
-/* target is copied, agent is borrowed; host is taken over. */
+/* target is copied, agent is borrowed. Takes ownership of host. */
 struct handshake *handshake_new(struct event_base *base, const struct conn_target *target,
                                 struct ssh_host *host, const struct agent_file *agent,
                                 const struct handshake_ops *ops, void *arg);
 /* May call failed() at once. */
 void handshake_start(struct handshake *handshake);
-/* Close the input of the command at the far end, so that it ends. False if there is none. */
+/* Closes the input of the remote command, so that it exits. Returns false if there is none. */
 bool handshake_close_input(struct handshake *handshake);
-/* Ends the SSH session too. NULL is fine. */
+/* Also closes the SSH session. handshake may be NULL. */
 void handshake_free(struct handshake *handshake);
 
 #endif

@@ -100,7 +100,8 @@ void known_hosts_clear(struct known_hosts *known)
     *known = (struct known_hosts){ 0 };
 }
 
-/* A file that cannot be read contains no known host: the check then reports it. */
+/* A file that cannot be read contains no known host; known_hosts_check() then reports an
+ * unknown key. */
 static void read_file(struct known_hosts *known, const char *file, const struct strlist *names)
 {
     struct error why;
@@ -127,7 +128,7 @@ static void read_file(struct known_hosts *known, const char *file, const struct 
     free(text);
 }
 
-/* "[@marker] names type key [comment]" */
+/* Reads "[@marker] names type key [comment]". */
 static void read_line(struct known_hosts *known, char *text, const struct strlist *names)
 {
     struct known_host host = { 0 };
@@ -159,7 +160,7 @@ static void read_line(struct known_hosts *known, char *text, const struct strlis
     known->entry[known->count++] = host;
 }
 
-/* The next word of a line, cut off; NULL at its end. */
+/* Cuts off and returns the next word of a line; NULL at the end of the line. */
 static char *next_word(char **text)
 {
     char *word;
@@ -195,7 +196,8 @@ static char *in_lower_case(const char *text)
     return copy;
 }
 
-/* "|1|salt|hash", both in base64: HMAC-SHA1 of the name, with the salt as its key. */
+/* Is hashed "|1|salt|hash" of this name? Both are in base64. The hash is the HMAC-SHA1 of the
+ * name, with the salt as its key. */
 static bool is_hash_of(const char *name, const char *hashed)
 {
     unsigned char salt[HASH_BYTES], wanted[HASH_BYTES], made[EVP_MAX_MD_SIZE];
@@ -209,7 +211,7 @@ static bool is_hash_of(const char *name, const char *hashed)
            size == sizeof wanted && memcmp(made, wanted, sizeof wanted) == 0;
 }
 
-/* HASH_BYTES from the base64 text that ends with end; *at is moved past it. */
+/* Decodes HASH_BYTES from base64 text that ends with end, and moves *at past it. */
 static bool decode(const char **at, char end, unsigned char bytes[HASH_BYTES])
 {
     unsigned char whole[HASH_BYTES + 4];
@@ -250,16 +252,16 @@ void known_hosts_prefer(const struct known_hosts *known, ssh_session session)
     buffer_clear(&list);
 }
 
-/* HostKeyAlgorithms as a list of its own, and not ssh's with more or fewer: then ssh does not look
- * at what is known. ssh's list, which ssh -G writes out, begins with certificates. */
+/* Does HostKeyAlgorithms replace ssh's list, rather than extend or reduce it? Then ssh ignores
+ * which keys are known. ssh's own list, which ssh -G prints, begins with certificates. */
 static bool is_ordered_by_user(const char *host_keys)
 {
     return host_keys != NULL &&
            memmem(host_keys, strcspn(host_keys, ","), "-cert-", strlen("-cert-")) == NULL;
 }
 
-/* ssh takes its list as it is where a key is known for the first on it, though that be the one for
- * certificates. */
+/* Is a key known for the first algorithm of the list, even if that is the one for certificates?
+ * Then ssh uses the list unchanged. */
 static bool is_first_known(const struct known_hosts *known)
 {
     char *first = xstrdup(known->config->host_keys != NULL ? known->config->host_keys
@@ -282,9 +284,9 @@ static bool is_allowed(const struct known_hosts *known, const char *algorithm)
            ssh_pattern_list_matches(algorithm, known->config->host_keys);
 }
 
-/* Under the name itself: ssh tries the one without a port only later, for revoked keys, too. The
- * first key of its type decides, as for ssh: where that one is revoked, a later one is no reason to
- * ask for the type. */
+/* Is a key for algorithm known under the name itself? ssh tries the name without a port only
+ * later, for revoked keys, too. As in ssh, the first key of its type decides: if it is revoked,
+ * a later key is no reason to ask for the type. */
 static bool is_known(const struct known_hosts *known, const char *algorithm)
 {
     const char *of_key;
@@ -310,7 +312,7 @@ static bool is_revoked(const struct known_hosts *known, ssh_key key)
     return false;
 }
 
-/* The signature algorithms for a key, best first. */
+/* Returns the signature algorithms for a key, best first. */
 static const char *algorithms(ssh_key key)
 {
     switch (ssh_key_type(key)) {
@@ -368,7 +370,7 @@ static int check_key(const struct known_hosts *known, ssh_key shown, struct conn
         }
     }
     if (same != NULL && !same->is_exact && other != NULL)
-        same = NULL; /* ssh tries the name without a port only if it has no key for the other */
+        same = NULL; /* ssh tries the name without a port only if the other has no key */
     if (revoked != NULL)
         rc = refuse_revoked(revoked, got, why);
     else if (other != NULL && same == NULL)
@@ -384,7 +386,8 @@ static int check_key(const struct known_hosts *known, ssh_key shown, struct conn
     return rc;
 }
 
-/* What to show of a changed key: the first of its type, or else the first. */
+/* Should a message about a changed key show entry rather than other? It shows the first key of
+ * the same type, or else the first key. */
 static bool is_nearer(const struct known_host *entry, const struct known_host *other, ssh_key shown)
 {
     return other == NULL || (ssh_key_type(other->key) != ssh_key_type(shown) &&
@@ -407,7 +410,7 @@ static int record(const struct known_hosts *known, ssh_key shown, const char *go
     return 0;
 }
 
-/* "NAME TYPE KEY". The file is made if it is not there. */
+/* Adds "NAME TYPE KEY". Creates the file if it does not exist. */
 static int add_line(const char *file, const char *name, ssh_key key, struct error *err)
 {
     const char *home = getenv("HOME");
@@ -430,7 +433,7 @@ static int add_line(const char *file, const char *name, ssh_key key, struct erro
     return rc;
 }
 
-/* The last line of the file may have no end. */
+/* The last line of the file may lack a line end. */
 static int append(const char *file, const char *line, struct error *err)
 {
     const char *slash = strrchr(file, '/');
@@ -511,7 +514,7 @@ static void hint_scan(const struct known_hosts *known, struct conn_failure *why)
                       known->config->port, known->config->hostname, main_file(known));
 }
 
-/* The file to add a key to. */
+/* Returns the file to which keys are added. */
 static const char *main_file(const struct known_hosts *known)
 {
     const struct strlist *files = &known->config->known_hosts;

@@ -13,7 +13,7 @@
 #include "xevent.h"
 
 #define TURNS_MAX 8   /* at a time: below OpenSSH's MaxStartups, with room for others */
-#define TURN_S    2.0 /* then somebody else may begin */
+#define TURN_S    2.0 /* then another connection may begin */
 
 enum state { WAITING, GRANTED, COME, OVER };
 
@@ -22,11 +22,11 @@ struct proxy_turn {
     enum state         state;
     void             (*come)(void *arg);
     void              *arg;
-    struct event      *event; /* GRANTED: come() is due; COME: its end */
+    struct event      *event; /* GRANTED: come() is due; COME: the turn ends */
     struct proxy_turn *next;
 };
 
-/* Of all proxies, in the order in which they came. */
+/* The turns at all proxies, in the order in which they were requested. */
 static struct proxy_turn *turns;
 
 static void grant(const char *proxy);
@@ -68,7 +68,7 @@ void proxy_turn_free(struct proxy_turn *turn)
     free(turn);
 }
 
-/* Let as many begin as there is room for. */
+/* Grants turns as long as there is room. */
 static void grant(const char *proxy)
 {
     const struct timeval now = { 0 };

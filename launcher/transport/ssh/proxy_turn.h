@@ -1,11 +1,12 @@
-/* proxy_turn.h - how many log in through one proxy at the same time
+/* proxy_turn.h - limits the simultaneous logins through one proxy
  *
  * All connections behind a ProxyJump host are logins at its sshd, which drops them above its
- * MaxStartups: from the tenth on, if nobody has changed that. So they take turns. A turn ends
- * when it is given back, and after 2 s in any case: one that is slow, or hangs behind the
- * proxy, must not hold up all others.
+ * MaxStartups: by default, from the tenth on. Therefore they take turns. A turn ends when it is
+ * given back, and after 2 s in any case: a connection that is slow, or hangs behind the proxy,
+ * must not hold up all others.
  *
- * What ssh itself connects (conn_openssh.c) takes turns once it was dropped.
+ * Connections that the ssh program makes (conn_openssh.c) take turns once they have been
+ * dropped.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_PROXY_TURN_H
@@ -17,12 +18,12 @@
 
 struct proxy_turn;
 
-/* Wait for a turn at the proxy of that name, after those that wait already. come is called when
- * it has come, from a fresh turn of the loop; the callee may proxy_turn_free(). */
+/* Waits for a turn at the proxy of this name, after the turns that already wait. come is called
+ * from the event loop when the turn has come; the callee may call proxy_turn_free(). */
 struct proxy_turn *proxy_turn_new(struct event_base *base, const char *proxy,
                                   void (*come)(void *arg), void *arg);
 bool               proxy_turn_has_come(const struct proxy_turn *turn);
-/* Give it back, or do not wait any more. NULL is fine. */
+/* Gives the turn back, or stops waiting for it. turn may be NULL. */
 void               proxy_turn_free(struct proxy_turn *turn);
 
 #endif

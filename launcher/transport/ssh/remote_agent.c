@@ -40,8 +40,8 @@ void remote_clear(struct remote *r)
     *r = (struct remote){ 0 };
 }
 
-/* A login shell that hangs would stay for ever. sshd (since OpenSSH 7.9) passes signals on to its
- * process group. TERM lets the start script remove a copy that is not complete. */
+/* A login shell that hangs would stay forever. sshd (since OpenSSH 7.9) passes signals on to
+ * the shell's process group. TERM lets the start script remove an incomplete copy. */
 static void end_shell(struct remote *r)
 {
     bool is_starting = r->is_running && r->start.tail != NULL;
@@ -194,8 +194,8 @@ static int result_of(struct remote *r, int rc, const char *what, struct conn_fai
     return conn_failure_set(why, EXIT_PROTOCOL, "%s: %s", what, ssh_get_error(r->session));
 }
 
-/* The command ended before its nonce came. The first time the agent in the cache of the node is
- * blamed: a new channel replaces it. */
+/* The command exited before it sent the nonce. The first time we blame the agent in the node's
+ * cache, and replace it over a new channel. */
 static int ended_early(struct remote *r, struct conn_failure *why)
 {
     char shell[768], end[AGENT_END_MAX];
@@ -215,7 +215,7 @@ static int ended_early(struct remote *r, struct conn_failure *why)
                              r->config->hostname);
 }
 
-/* "the login shell printed "..." and ", with its stderr if there is any. */
+/* Writes "the login shell printed "..." and ", with the shell's stderr if there is any. */
 static void describe_shell(struct remote *r, char *text, size_t size)
 {
     size_t count = evbuffer_get_length(r->stream.stderr_text);

@@ -1,7 +1,8 @@
 /* remote_agent.h - starts the agent at the far end of an SSH session
  *
  * Opens a channel, has the login shell run the start script (agent_start.h), pushes the agent
- * if it is missing or damaged, and is done when the nonce has come: then stream carries frames.
+ * if it is missing or damaged, and is done when the nonce has come. From then on stream carries
+ * frames.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_REMOTE_AGENT_H
@@ -21,7 +22,7 @@
 #define REMOTE_ELSEWHERE_S 10.0 /* for another try */
 
 struct remote {
-    ssh_session              session; /* NULL: not begun. This and the next four are borrowed */
+    ssh_session              session; /* NULL: not started. The first four are borrowed */
     const struct ssh_config *config;
     const struct agent_file *agent;
     const char              *host;    /* for the log */
@@ -30,29 +31,30 @@ struct remote {
     size_t                   noise;     /* bytes that the login shell printed */
     double                   timeout_s; /* grows when the agent must be pushed */
     bool is_channel_open, is_asked, is_running; /* steps that are done */
-    bool is_ending;    /* its input is closed: only its end matters */
+    bool is_ending;    /* the command's input is closed: only its exit matters */
     enum agent_push push;
 };
 
 void remote_init(struct remote *remote, ssh_session session, const struct ssh_config *config,
                  const struct agent_file *agent, const char *host);
-/* Before ssh_free(session). */
+/* Call before ssh_free(session). */
 void remote_clear(struct remote *remote);
 
-/* 1: the stream is open. 0: call again when there is news of the session. -1: see why. */
+/* Returns 1 if the stream is open; 0: call again when the session has news; -1: see why. */
 int remote_step(struct remote *remote, struct conn_failure *why);
 
-/* Make the command at the far end end; continue with steps, or turns of the stream, until it
- * has. False if there is none. */
+/* Makes the remote command exit. Continue with steps, or turns of the stream, until it has.
+ * Returns false if there is none. */
 bool remote_close_input(struct remote *remote);
 
-/* The deadline is over. True: the agent in the cache may hang, continue with steps and another
- * deadline. */
+/* Handles the deadline. Returns true if the agent in the cache may hang: continue with steps
+ * and another deadline. */
 bool remote_try_elsewhere(struct remote *remote);
-/* Else say in why what the shell did instead. */
+/* If it returns false: describes in why what the shell did instead. */
 void remote_late(struct remote *remote, struct conn_failure *why);
 
-/* After the stream has ended: 0 if the agent exited with 0, else -1 and why. */
+/* Call after the stream has ended. Returns 0 if the agent exited with 0, otherwise -1 and
+ * why. */
 int remote_ended(struct remote *remote, struct conn_failure *why);
 
 #endif

@@ -25,8 +25,8 @@ bool retry_may_be_drop(const char *said)
            (strstr(said, "Connection closed by ") != NULL && !names_reason(said));
 }
 
-/* An ssh behind a jump host says that its connection was closed whatever the reason was, after
- * the ssh that is its proxy has told the reason. */
+/* Does the text name a reason other than a drop? An ssh behind a jump host always reports that
+ * its connection was closed; the ssh that is its proxy has reported the reason before. */
 static bool names_reason(const char *said)
 {
     static const char *const reasons[] = {

@@ -89,7 +89,7 @@ int route_connect(struct route *r, struct conn_failure *why)
     return 0;
 }
 
-/* By /bin/sh, as ssh does. */
+/* Starts the proxy command with /bin/sh, as ssh does. */
 static int start_proxy(struct route *r, struct error *err)
 {
     char *script = xasprintf("exec %s", r->config->proxy_command);

@@ -1,7 +1,7 @@
 /* route.h - a socket to the sshd of one host
  *
- * The name of the host is looked up (resolve.h) and its addresses are dialled (dial.h); if ssh
- * config has a proxy command, that replaces both (child.h). The caller keeps the deadlines and
+ * Looks up the host's name (resolve.h) and connects to its addresses (dial.h). If ssh config
+ * has a proxy command, that replaces both (child.h). The caller enforces the deadlines and
  * decides when to hang up.
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,7 +23,7 @@ struct route {
     struct event_base       *base;
     const struct ssh_config *config; /* borrowed */
     int                      segment_bytes;
-    void                   (*news)(void *arg); /* the step can continue; may free it */
+    void                   (*news)(void *arg); /* the step can continue; may free the route */
     void                    *arg;
     struct resolve          *resolve;
     struct addrinfo         *addresses;
@@ -38,15 +38,15 @@ void route_init(struct route *route, struct event_base *base, const struct ssh_c
                 int segment_bytes, void (*news)(void *arg), void *arg);
 void route_clear(struct route *route);
 
-/* Two steps. 1: done. 0: call again when there is news. -1: see why. After the second one fd is
- * connected; whoever takes it sets fd to -1. */
+/* The two steps. They return 1 if done; 0: call again after news(); -1: see why. After the
+ * second step fd is connected; a caller that takes it sets fd to -1. */
 int route_resolve(struct route *route, struct conn_failure *why);
 int route_connect(struct route *route, struct conn_failure *why);
 
-/* The current step was not done within limit_s: say in why what it waited for. */
+/* The current step was not done within limit_s: describes in why what it was waiting for. */
 void route_late(const struct route *route, double limit_s, struct conn_failure *why);
 
-/* Back to before route_connect(). */
+/* Returns to the state before route_connect(). */
 void route_hang_up(struct route *route);
 
 bool route_is_tcp(const struct route *route);

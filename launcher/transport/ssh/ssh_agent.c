@@ -81,7 +81,7 @@ static int ask(const char *path, struct error *err)
     return count;
 }
 
-/* A refusal is five bytes long, with nothing after it. */
+/* A refusal is exactly five bytes long. */
 static int exchange(int fd, struct error *err)
 {
     unsigned char request[5] = { 0, 0, 0, 1, REQUEST_IDENTITIES }, head[5], count[4];

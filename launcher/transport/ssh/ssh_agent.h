@@ -6,12 +6,12 @@
 
 #include "err.h"
 
-/* How many keys the agent at that socket has; -1 with the reason in err. Waits at most two
- * seconds; the answer for the last path is remembered, so that many connections ask once. path
- * "" is none. */
+/* Returns how many keys the agent at the socket path has; -1 with the reason in err. Waits at
+ * most two seconds. Remembers the answer for the last path, so that many connections ask once.
+ * path "": there is no agent. */
 int ssh_agent_count(const char *path, struct error *err);
 
-/* A connection to it, for ssh_set_agent_socket(). -1 with err. */
+/* Connects to the agent, for ssh_set_agent_socket(). Returns -1 with err. */
 int ssh_agent_connect(const char *path, struct error *err);
 
 #endif

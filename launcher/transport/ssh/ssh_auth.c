@@ -1,10 +1,9 @@
 /* ssh_auth.c - see ssh_auth.h
  *
- * libssh blocks while it talks to the ssh agent. That is a process of this user on this machine
- * that answers within milliseconds, unless it has to ask for a confirmation of each use
- * (ssh-add -c): then every launcher waits for the person. What must not happen is to wait
- * forever on a dead socket, such as a forwarded one whose far end is gone: so ssh_agent.c asks
- * first, with a deadline.
+ * libssh blocks while it talks to the ssh agent, a process of this user on this machine. The
+ * agent answers within milliseconds, unless the user must confirm each use (ssh-add -c); then
+ * every launcher waits for the user. muster must not wait forever on a dead socket, such as a
+ * forwarded one whose far end is gone, so ssh_agent.c asks the agent first, with a deadline.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -35,7 +34,7 @@ struct ssh_auth {
     struct candidate        *candidate;
     size_t                   count, at;
     bool                     is_asked; /* the authentication service has answered */
-    bool                     is_listed; /* the server has said what it would take */
+    bool                     is_listed; /* the server has listed the methods that it accepts */
     bool                     has_agent;
     int                      agent_keys;
     struct buffer            tried;    /* "~/.ssh/id_rsa, agent: 2 keys" */
@@ -96,8 +95,8 @@ int ssh_auth_step(struct ssh_auth *auth, struct conn_failure *why)
 {
     int rc;
 
-    /* Before any key: which RSA signatures the server accepts (EXT_INFO) is certain only after
-     * it has answered this. */
+    /* Ask this before offering any key: only when the server has answered is it certain which
+     * RSA signatures it accepts (EXT_INFO). */
     if (!auth->is_asked) {
         rc = ssh_service_request(auth->session, "ssh-userauth");
         if (rc != SSH_OK && (rc != SSH_AGAIN || !ssh_is_connected(auth->session)))
@@ -112,9 +111,9 @@ int ssh_auth_step(struct ssh_auth *auth, struct conn_failure *why)
         rc = offer(auth);
         if (rc == SSH_AUTH_SUCCESS)
             return 1;
-        /* libssh has closed the socket when the server says goodbye, and would wait for an answer
-         * none the less. If it is open, an error means that the signature failed, for example
-         * because the owner of the agent did not confirm it. */
+        /* When the server disconnects, libssh has closed the socket but would still wait for an
+         * answer. If the socket is open, an error means that the signature failed, for example
+         * because the agent's owner did not confirm it. */
         if (!ssh_is_connected(auth->session))
             return refuse(auth, why);
         if (rc == SSH_AUTH_AGAIN)
@@ -140,8 +139,8 @@ bool ssh_auth_wants_password(const struct ssh_auth *auth)
 
 /* ---- candidates ---- */
 
-/* Certificates that the config names are tried with the keys that they are for. Only where it names
- * none does ssh look for one beside a key. */
+/* Certificates that the config names are tried with their keys. Only if it names none, ssh
+ * looks for one next to each key. */
 static void add_files(struct ssh_auth *auth)
 {
     const struct strlist *files = &auth->config->identity_files;
@@ -178,7 +177,7 @@ static int offer(struct ssh_auth *auth)
     return c->path == NULL ? offer_agent(auth) : offer_key(auth, c);
 }
 
-/* Called again until it is decided. */
+/* Offers the agent's keys. Called again until the server has decided. */
 static int offer_agent(struct ssh_auth *auth)
 {
     char keys[64];
@@ -195,8 +194,8 @@ static int offer_agent(struct ssh_auth *auth)
     return rc;
 }
 
-/* Through a socket of our own: libssh 0.9 knows no IdentityAgent. The session closes it in the
- * end. */
+/* Connects to the agent over our own socket, because libssh 0.9 does not know IdentityAgent.
+ * The session closes the socket. */
 static int reach_agent(struct ssh_auth *auth)
 {
     struct error err = { "libssh cannot use it" };
@@ -246,8 +245,8 @@ static void note(struct buffer *notes, const char *text, const char *more)
     buffer_add_text(notes, more);
 }
 
-/* A refused key brings the list of what the server would take; without any key it has to be asked
- * for, in the way in which ssh begins. */
+/* The refusal of a key lists the methods that the server accepts. Without any key muster must
+ * ask for the list, as ssh does first. */
 static int ask_methods(struct ssh_auth *auth, struct conn_failure *why)
 {
     int rc = ssh_userauth_none(auth->session, NULL);
@@ -293,7 +292,7 @@ static int give_up(struct ssh_auth *auth, struct conn_failure *why)
     return -1;
 }
 
-/* ssh itself can log in with a ticket, which libssh is not used for. */
+/* ssh can log in with a Kerberos ticket; muster does not use libssh for that. */
 static void advise(const struct ssh_auth *auth, int methods, struct conn_failure *why)
 {
     static const char ticket[] = "with a Kerberos ticket (kinit) --transport openssh can log in, "

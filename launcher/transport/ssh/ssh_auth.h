@@ -1,13 +1,13 @@
-/* ssh_auth.h - logging in with a key, without asking anybody anything
+/* ssh_auth.h - log in with a key, without any prompt
  *
  * If no key is accepted, muster bootstrap tries a password, too (login.h).
  *
- * Tried in turn: identity files that ssh config names, the ssh agent (unless IdentitiesOnly is
- * set), ssh's default files. (ssh asks the agent before the named files; in this order a named key
- * is not refused because an agent with many other keys used up the attempts that the server
- * allows.) Keys are offered with a signature at once: asking first whether the server would accept
- * them costs a round trip, and so does asking for the list of methods. Keys are read once and
- * shared by all connections.
+ * Tries in turn the identity files that ssh config names, the ssh agent (unless IdentitiesOnly
+ * is set), and ssh's default files. (ssh tries the agent before the named files. In muster's
+ * order an agent with many other keys cannot use up the attempts that the server allows before
+ * a named key is tried.) Keys are offered with a signature at once: asking first whether the
+ * server would accept them costs a round trip, and asking for the list of methods costs
+ * another. Keys are read once and shared by all connections.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SSH_AUTH_H
@@ -24,11 +24,11 @@ struct ssh_auth;
 struct ssh_auth *ssh_auth_new(ssh_session session, const struct ssh_config *config);
 void             ssh_auth_free(struct ssh_auth *auth);
 
-/* 1: logged in. 0: call again when there is news of the session. -1: the server accepted no
+/* Returns 1 if logged in; 0: call again when the session has news; -1: the server accepted no
  * key. */
 int ssh_auth_step(struct ssh_auth *auth, struct conn_failure *why);
 
-/* It has returned 0, and needs login_password() when it is called again. */
+/* After ssh_auth_step() returned 0: does the next call need login_password()? */
 bool ssh_auth_wants_password(const struct ssh_auth *auth);
 
 #endif

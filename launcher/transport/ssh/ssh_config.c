@@ -1,7 +1,7 @@
 /* ssh_config.c - see ssh_config.h
  *
- * Tokens such as %h can only be expanded when all files have been read, so reading comes first
- * (ssh_settings.c).
+ * Tokens such as %h can only be expanded when all files have been read, so all files are read
+ * first (ssh_settings.c).
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -23,10 +23,10 @@
 #include "xalloc.h"
 
 #define SYSTEM_CONFIG SYSTEM_DIR "/ssh_config"
-#define PATH_TOKENS   "%dhikLlnpru" /* of those that ssh knows in paths; not %C, %j */
+#define PATH_TOKENS   "%dhikLlnpru" /* ssh also knows %C and %j in paths */
 #define PROXY_TOKENS  "%hnpr"
 
-#define DEFAULT_IDENTITIES 4 /* at least: ssh 8.0 to 10 have five to seven */
+#define DEFAULT_IDENTITIES 4 /* minimum: ssh 8.0 to 10 have five to seven */
 
 static int   finish(struct ssh_settings *s, int rc, struct ssh_config *config, char **doubt,
                     struct error *err);
@@ -111,7 +111,7 @@ int ssh_config_answer(struct ssh_config *config, const char *answer,
     *config = (struct ssh_config){ 0 };
     ssh_settings_init(&s, target);
     ssh_settings_take_answer(&s, copy);
-    rc = settle(&s, config, err); /* no doubt about an answer */
+    rc = settle(&s, config, err); /* an answer of ssh leaves no doubt */
     if (rc < 0)
         ssh_config_clear(config);
     ssh_settings_clear(&s);
@@ -153,7 +153,7 @@ static int finish(struct ssh_settings *s, int rc, struct ssh_config *config, cha
     return rc;
 }
 
-/* ssh converts names to lower case at some point between two uses of them. */
+/* ssh converts names to lower case, but only for some of their uses. */
 static bool is_plain_host(const char *host)
 {
     return host[0] != '-' &&
@@ -200,7 +200,7 @@ static int settle(const struct ssh_settings *s, struct ssh_config *config, struc
     return 0;
 }
 
-/* Settings that only OpenSSH can follow, unless they have one of these values. */
+/* Finds settings that only OpenSSH can follow, unless they have one of these values. */
 static void settle_needs(const struct ssh_settings *s, struct ssh_config *config)
 {
     static const struct {
@@ -241,7 +241,7 @@ static bool is_listed(const char *word, const char *list)
     return false;
 }
 
-/* Keep the first reason. */
+/* Keeps the first reason. */
 static void need(struct ssh_config *config, const char *format, ...)
 {
     char    text[256];
@@ -307,7 +307,8 @@ static void settle_keys(const struct ssh_settings *s, struct ssh_config *config)
     }
 }
 
-/* In an answer of ssh its default files are listed like any others, but all of them. */
+/* Does the config name identity files? An answer of ssh lists its default files like any
+ * others, but always all of them. */
 static bool names_identities(const struct ssh_settings *s)
 {
     const struct strlist *files = &s->value[KEY_IDENTITY_FILE];
@@ -374,7 +375,7 @@ static int settle_proxy(const struct ssh_settings *s, struct ssh_config *config,
         return -1;
     config->proxy_command = expand(s, config, command, PROXY_TOKENS);
     name = copy_value(s, key);
-    if (key == KEY_PROXY_JUMP && name != NULL) /* of several the first sees all connections */
+    if (key == KEY_PROXY_JUMP && name != NULL) /* all connections pass the first of several */
         name[strcspn(name, ",")] = '\0';
     config->proxy_name = name;
     if (config->proxy_command == NULL)
@@ -383,7 +384,7 @@ static int settle_proxy(const struct ssh_settings *s, struct ssh_config *config,
     return 0;
 }
 
-/* The ssh command that ProxyJump stands for. BatchMode: a question would stop the start. */
+/* Returns the ssh command that ProxyJump means. BatchMode: a prompt would block the start. */
 static char *jump_command(const struct ssh_settings *s, struct error *err)
 {
     const char   *jump = s->value[KEY_PROXY_JUMP].item[0];
@@ -409,7 +410,7 @@ static char *jump_command(const struct ssh_settings *s, struct error *err)
         buffer_add_text(&made, " ");
         jump = last + 1;
     }
-    /* A URI is the only form of a destination that can contain a port. */
+    /* A URI is the only form of destination that can contain a port. */
     buffer_add_text(&made, "-W '[%h]:%p' ");
     if (strncmp(jump, "ssh://", 6) != 0)
         buffer_add_text(&made, "ssh://");
@@ -423,8 +424,8 @@ static char *copy_value(const struct ssh_settings *s, enum keyword key)
     return s->value[key].count > 0 ? xstrdup(s->value[key].item[0]) : NULL;
 }
 
-/* Text with ~/ and %x replaced; caller frees. NULL if only ssh can expand it: the home of
- * another user, ${NAME}, a token that is not in tokens. */
+/* Returns text with ~/ and %x expanded; the caller frees it. NULL if only ssh can expand it:
+ * the home of another user, ${NAME}, a token that is not in tokens. */
 static char *expand(const struct ssh_settings *s, const struct ssh_config *config,
                     const char *text, const char *tokens)
 {

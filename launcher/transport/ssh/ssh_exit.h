@@ -8,7 +8,7 @@
 
 #include <libssh/libssh.h>
 
-/* -1: an error, or not yet known. Processes packets, after end of file too. */
+/* Returns -1 after an error, or if not yet known. Processes packets, also after end of file. */
 static inline int ssh_exit_status(ssh_channel channel)
 {
 #if LIBSSH_VERSION_INT >= SSH_VERSION_INT(0, 11, 0)

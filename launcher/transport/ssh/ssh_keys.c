@@ -110,7 +110,7 @@ static void read_key(struct stored_key *stored)
                                       : SSH_KEY_BAD;
 }
 
-/* libssh would open a pipe and wait for a writer. */
+/* Is path a regular file or missing? libssh would open a pipe and wait for a writer. */
 static bool is_file(const char *path)
 {
     struct stat about;
@@ -118,7 +118,7 @@ static bool is_file(const char *path)
     return path == NULL || stat(path, &about) < 0 || S_ISREG(about.st_mode);
 }
 
-/* As for ssh: this applies only to our own files. */
+/* Can others read the file? As in ssh, this applies only to our own files. */
 static bool is_shared(const char *path)
 {
     struct stat about;
@@ -154,8 +154,8 @@ static void add_certificate(struct stored_key *stored)
     ssh_key_free(certificate);
 }
 
-/* RFC 4253, section 6.6, and OpenSSH's PROTOCOL.certkeys: a type comes first, in a certificate then
- * a nonce, and then in both the key itself. */
+/* Is the certificate for this key? (RFC 4253, section 6.6, and OpenSSH's PROTOCOL.certkeys:
+ * both begin with a type; in a certificate a nonce follows; then both have the key itself.) */
 static bool is_for(ssh_key certificate, ssh_key key)
 {
     size_t         size, all;
@@ -170,7 +170,7 @@ static bool is_for(ssh_key certificate, ssh_key key)
     return is_it;
 }
 
-/* As it goes over the line; of no size if libssh cannot say. */
+/* Returns the public key in wire format; *size is 0 if libssh cannot export it. */
 static unsigned char *public_part(ssh_key key, size_t *size)
 {
     char          *base64 = NULL;
@@ -182,7 +182,7 @@ static unsigned char *public_part(ssh_key key, size_t *size)
     if (ssh_pki_export_pubkey_base64(key, &base64) != SSH_OK)
         return xcalloc(1, 1);
     length = strlen(base64);
-    bytes = xcalloc(1, length + 1); /* longer than what it means */
+    bytes = xcalloc(1, length + 1); /* longer than the decoded key */
     decoded = EVP_DecodeBlock(bytes, (const unsigned char *)base64, (int)length);
     if (decoded > 0)
         *size = (size_t)decoded - (length - strcspn(base64, "="));
@@ -190,7 +190,7 @@ static unsigned char *public_part(ssh_key key, size_t *size)
     return bytes;
 }
 
-/* The end of the string at from; size if it does not end before. */
+/* Returns the end of the string at from; size if the string does not end before that. */
 static size_t string_end(const unsigned char *bytes, size_t size, size_t from)
 {
     if (size - from < 4 || size - from - 4 < get_u32(bytes + from))

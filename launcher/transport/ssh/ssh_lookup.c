@@ -19,7 +19,7 @@
 #include "transport/ssh/ssh_session.h"
 #include "xalloc.h"
 
-#define ATTEMPTS 6 /* sshd's MaxAuthTries, unless it is set */
+#define ATTEMPTS 6 /* sshd's default for MaxAuthTries */
 
 struct ssh_lookup {
     struct event_base        *base;
@@ -27,7 +27,7 @@ struct ssh_lookup {
     void (*done)(struct ssh_host *host, const struct conn_failure *why, void *arg);
     void             *arg;
     struct ssh_query *query;
-    char             *doubt; /* the reason why ssh was asked */
+    char             *doubt; /* why muster asks ssh */
 };
 
 static void  answered(const char *answer, const struct conn_failure *why, void *arg);
@@ -115,7 +115,7 @@ static void finish(struct ssh_lookup *lookup, struct ssh_host *host)
     lookup->done(host, NULL, lookup->arg); /* may free lookup */
 }
 
-/* NULL: libssh can do it. */
+/* Returns why libssh cannot make the connection; NULL if it can. */
 static char *why_not_libssh(const struct ssh_host *host)
 {
     const struct ssh_config *config = &host->config;
@@ -134,7 +134,8 @@ static char *why_not_libssh(const struct ssh_host *host)
     return why;
 }
 
-/* A named FIDO key, or a file by which ssh chooses among the keys of the agent. */
+/* Returns a reason if path is a named FIDO key, or a file with which ssh selects one of the
+ * agent's keys. */
 static char *why_not_key(const struct ssh_config *config, const char *path)
 {
     const bool is_named = config->identities_named;
@@ -146,13 +147,13 @@ static char *why_not_key(const struct ssh_config *config, const char *path)
         return xasprintf("%s is a FIDO key", path);
     if (config->identity_agent[0] == '\0' || (!is_named && may_try_all(config)))
         return NULL;
-    /* Where a named file will do, the agent is not asked: it may be a dead one. */
+    /* If a named file is enough, do not ask the agent, which may be dead. */
     if (is_choice(config, path, has_public) && !may_try_all(config))
         return xasprintf("%s selects a key of the agent", path);
     return NULL;
 }
 
-/* Is it by that file that ssh finds the key in the agent, or prefers it there? */
+/* Does ssh use this file to find its key in the agent, or to prefer it there? */
 static bool is_choice(const struct ssh_config *config, const char *path, bool has_public)
 {
     size_t             length = strlen(path);
@@ -163,13 +164,13 @@ static bool is_choice(const struct ssh_config *config, const char *path, bool ha
     ssh_keys_take();
     ssh_keys_get(path, NULL, &state);
     ssh_keys_drop();
-    if (state == SSH_KEY_USABLE) /* one that is named is offered before those of the agent */
+    if (state == SSH_KEY_USABLE) /* a named key is offered before the agent's keys */
         return !config->identities_named && !config->identities_only;
     return state == SSH_KEY_ENCRYPTED || (state == SSH_KEY_ABSENT && has_public);
 }
 
-/* Whichever key of the agent is the one, it is tried before a server loses patience. Files that
- * are named come before. */
+/* Can all keys of the agent be tried before the server refuses more attempts? Named files are
+ * tried before them. */
 static bool may_try_all(const struct ssh_config *config)
 {
     struct error err;
@@ -179,7 +180,7 @@ static bool may_try_all(const struct ssh_config *config)
            first + ssh_agent_count(config->identity_agent, &err) < ATTEMPTS;
 }
 
-/* "sk-ssh-ed25519@openssh.com ..." */
+/* Does the file begin like "sk-ssh-ed25519@openssh.com ..."? */
 static bool is_fido(const char *path)
 {
     FILE *file = fopen(path, "re");
@@ -193,7 +194,8 @@ static bool is_fido(const char *path)
     return strcmp(head, "sk-") == 0;
 }
 
-/* A named certificate for a key that only the ssh agent has: ssh brings them together. */
+/* Returns a reason if path is a certificate for a key that only the ssh agent has: ssh can
+ * combine the two. */
 static char *why_not_certificate(const struct ssh_config *config, const char *path)
 {
     const struct strlist *files = &config->identity_files;
@@ -210,7 +212,7 @@ static char *why_not_certificate(const struct ssh_config *config, const char *pa
     return key == NULL ? xasprintf("%s is for no key in a file", path) : NULL;
 }
 
-/* The last call: the callee may free lookup. */
+/* Makes the last call: the callee may free lookup. */
 static void fail(struct ssh_lookup *lookup, struct ssh_host *host,
                  const struct conn_failure *why)
 {

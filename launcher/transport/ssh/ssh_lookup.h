@@ -1,7 +1,8 @@
-/* ssh_lookup.h - everything about a host that must be known before it is connected
+/* ssh_lookup.h - everything that muster must know about a host before it connects
  *
- * What ssh config says, by our own reader or by ssh itself; the keys that known_hosts has for
- * the host; and whether libssh can follow all that, or OpenSSH must make the connection.
+ * These are the settings in ssh config, read by our own reader or by ssh itself; the host's
+ * keys in known_hosts; and whether libssh can follow all of this, or OpenSSH must make the
+ * connection.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SSH_LOOKUP_H
@@ -13,9 +14,9 @@
 #include "transport/ssh/known_hosts.h"
 #include "transport/ssh/ssh_config.h"
 
-/* Must not move: known points into config. */
+/* The struct must not move: known points into config. */
 struct ssh_host {
-    struct ssh_config  config; /* needs_openssh: OpenSSH must connect, for that reason */
+    struct ssh_config  config; /* needs_openssh: why OpenSSH must connect */
     struct known_hosts known;
 };
 
@@ -23,8 +24,8 @@ void ssh_host_free(struct ssh_host *host); /* NULL is fine */
 
 struct ssh_lookup;
 
-/* target and its strings must stay valid until the end. done is called once, perhaps within
- * ssh_lookup_start(): the callee owns the host; if it is NULL, see why. */
+/* target and its strings must stay valid until ssh_lookup_free(). done is called once, perhaps
+ * within ssh_lookup_start(). The callee owns host; if host is NULL, see why. */
 struct ssh_lookup *ssh_lookup_new(struct event_base *base, const struct conn_target *target,
                                   void (*done)(struct ssh_host *host,
                                                const struct conn_failure *why, void *arg),

@@ -42,7 +42,7 @@ int ssh_password_step(struct ssh_password *password, ssh_session session, const 
     }
 }
 
-/* 0: there is none left. */
+/* Returns the next method to try; 0 if none is left. */
 static int next_method(const struct ssh_password *password, ssh_session session)
 {
     int offered = ssh_userauth_list(session, NULL) & ~password->tried;

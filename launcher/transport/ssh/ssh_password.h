@@ -1,8 +1,8 @@
-/* ssh_password.h - logging in with a password, where login.h allows it
+/* ssh_password.h - log in with a password, where login.h allows it
  *
- * By "password", then by "keyboard-interactive", as far as the server offers them: after two
- * refusals a host is left alone. Only questions that are not echoed are answered, and only once: a
- * server that wants a new password or a code gets nothing.
+ * Tries "password", then "keyboard-interactive", if the server offers them: after two refusals
+ * muster gives up on the host. It answers only questions that are not echoed, and only once: a
+ * server that wants a new password or a code gets no answer.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SSH_PASSWORD_H
@@ -15,14 +15,14 @@
 #include "transport/conn.h"
 
 struct ssh_password {
-    int  method;   /* that is tried now */
-    int  tried;    /* bits of the methods that were refused */
-    int  rounds;   /* of questions */
+    int  method;   /* the method that is tried now */
+    int  tried;    /* bits of the refused methods */
+    int  rounds;   /* rounds of questions */
     bool is_answered;
-    char asked[128]; /* what else it wants to know */
+    char asked[128]; /* what else the server asks */
 };
 
-/* As ssh_auth_step(). user: for the text. */
+/* Returns the same as ssh_auth_step(). user: for the messages. */
 int ssh_password_step(struct ssh_password *password, ssh_session session, const char *user,
                       struct conn_failure *why);
 

@@ -22,22 +22,22 @@
 
 #define ANSWER_MAX (256 * 1024) /* bytes; a real one has 5000 */
 #define ANSWER_S   10.0         /* Match exec may run programs */
-#define LOOK_MS    2            /* between two checks whether ssh has ended */
+#define LOOK_MS    2            /* between two checks whether ssh has exited */
 
 struct ssh_query {
     void          (*done)(const char *answer, const struct conn_failure *why, void *arg);
     void           *arg;
     char           *question; /* argv as one text */
-    char           *stamp; /* of the files, before ssh reads them; NULL: do not store the answer */
+    char           *stamp; /* of the files before ssh reads them; NULL: store no answer */
     struct strlist  argv;
     struct child    ssh;
     struct evbuffer *in;
     struct event   *readable; /* NULL: not running */
-    struct event   *again;    /* the start; then: has ssh ended? */
+    struct event   *again;    /* first: start ssh; then: has ssh exited? */
     struct event   *late;
 };
 
-/* What ssh has said to a question, stored for the whole process. */
+/* ssh's answers to questions, stored for the life of the process. */
 static struct answer {
     char *question, *stamp, *text;
 } *answers;
@@ -121,7 +121,7 @@ static char *question_of(const struct strlist *argv)
     return made.bytes;
 }
 
-/* Start ssh, unless the answer is known; later, check whether it has ended. */
+/* Starts ssh, unless the answer is stored; later, checks whether ssh has exited. */
 static void again_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct ssh_query *query = arg;
@@ -157,7 +157,7 @@ static const char *kept_answer(const struct ssh_query *query)
     return NULL;
 }
 
-/* In the place of an older one. */
+/* Replaces an older answer to the same question. */
 static void keep_answer(const struct ssh_query *query, const char *text)
 {
     size_t i = 0;
@@ -230,7 +230,7 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
     fail(arg, "ssh -G did not answer within 10 s");
 }
 
-/* The last call: the callee may free query. */
+/* Makes the last call: the callee may free query. */
 static void fail(struct ssh_query *query, const char *text)
 {
     struct conn_failure why = { .stage = "config" };

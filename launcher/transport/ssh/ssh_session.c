@@ -10,9 +10,9 @@
 #include "log.h"
 #include "xalloc.h"
 
-/* As measured with libssh: the AES modes are in hardware, and the faster the cipher the faster
- * the output. sntrup761 would cost 50 ms of CPU per connection; libssh 0.10 does not have it,
- * but newer ones may. */
+/* Ordered by speed as measured with libssh: hardware supports the AES modes, and a faster
+ * cipher makes the output faster. sntrup761 would cost 50 ms of CPU per connection; libssh 0.10
+ * does not have it, but newer versions may. */
 #define CIPHERS "aes128-gcm@openssh.com,aes256-gcm@openssh.com,chacha20-poly1305@openssh.com," \
                 "aes256-ctr,aes192-ctr,aes128-ctr"
 #define KEX "curve25519-sha256,curve25519-sha256@libssh.org,ecdh-sha2-nistp256," \
@@ -33,7 +33,7 @@ ssh_session ssh_session_new(int fd, const struct ssh_config *config,
     if (session == NULL)
         xalloc_die();
     ssh_set_blocking(session, 0);
-    /* ssh_config.c has read it. */
+    /* ssh_config.c has read the configuration. */
     ssh_options_set(session, SSH_OPTIONS_PROCESS_CONFIG, &no);
     ssh_options_set(session, SSH_OPTIONS_COMPRESSION, "no");
     set_preferred(session, config);
@@ -71,7 +71,7 @@ static void set_preferred(ssh_session session, const struct ssh_config *config)
         ssh_options_set(session, SSH_OPTIONS_KEY_EXCHANGE, KEX);
 }
 
-/* libssh drops unknown names from a list, and refuses a list of which none is left. */
+/* libssh drops unknown names from a list, and refuses the list if none is left. */
 static int set_allowed(ssh_session session, const struct ssh_config *config, struct error *err)
 {
     const struct {

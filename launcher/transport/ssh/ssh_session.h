@@ -1,7 +1,7 @@
 /* ssh_session.h - a libssh session, set up for muster
  *
- * Non-blocking, for a socket that is already connected, with what ssh config says about
- * algorithms and user, and with muster's preferences where it says nothing.
+ * The session is non-blocking, for a socket that is already connected. Algorithms and user come
+ * from ssh config, and from muster's preferences where ssh config does not set them.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SSH_SESSION_H
@@ -13,13 +13,13 @@
 #include "transport/ssh/known_hosts.h"
 #include "transport/ssh/ssh_config.h"
 
-/* NULL with err. The socket belongs to the session from the first ssh_connect() on: ssh_free()
- * closes it. (ssh_disconnect() would not.) */
+/* Returns NULL with err on failure. From the first ssh_connect() on the socket belongs to the
+ * session: ssh_free() closes it. (ssh_disconnect() would not.) */
 ssh_session ssh_session_new(int fd, const struct ssh_config *config,
                             const struct known_hosts *known, struct error *err);
 
-/* Does libssh have one algorithm at least of each list that config allows? False with err,
- * which names the list. What the user has excluded is never used instead. */
+/* Does libssh have at least one algorithm of each list in config? If not, err names the list.
+ * muster never uses an algorithm that the user has excluded. */
 bool ssh_session_can(const struct ssh_config *config, struct error *err);
 
 #endif

@@ -22,10 +22,10 @@
 #define CONFIG_BYTES_MAX (1 << 20)
 
 enum check {
-    CHECK_WORD,     /* one word without anything that ssh would expand */
-    CHECK_JUMP,     /* such a word without ports, of which ssh refuses some */
-    CHECK_PATHS,    /* such words; "~/" may begin one */
-    CHECK_PATTERNS, /* such words; '*', '?' and a leading '!' */
+    CHECK_WORD,     /* one word without characters that ssh would expand */
+    CHECK_JUMP,     /* such a word without a port, because ssh refuses some ports */
+    CHECK_PATHS,    /* several such words, which may begin with "~/" */
+    CHECK_PATTERNS, /* several such words, with '*', '?' and a leading '!' */
     CHECK_NUMBER,   /* decimal, at least 1 */
     CHECK_CHOICE,   /* one of choices */
     CHECK_NEVER,    /* ask ssh */
@@ -33,7 +33,7 @@ enum check {
 
 #define YES_NO "yes,no,true,false"
 
-/* ssh decides about everything that is not here. */
+/* muster asks ssh about keywords that are not here. */
 static const struct {
     const char  *name;
     enum keyword key;
@@ -119,7 +119,7 @@ static size_t       find_keyword(const char *name);
 static void         split_words(char *text, struct strlist *words);
 static bool         match_host_line(const char *host, const struct strlist *words);
 
-/* The home directory is that of the password file, not $HOME, as for ssh. */
+/* The home directory is the one in the password file, not $HOME, as in ssh. */
 void ssh_settings_init(struct ssh_settings *s, const struct conn_target *target)
 {
     const struct passwd *me = getpwuid(getuid());
@@ -161,7 +161,7 @@ int ssh_settings_read(struct ssh_settings *s, const char *path, bool must_exist,
     return 0;
 }
 
-/* A directory that Include finds is skipped, as by ssh. */
+/* A directory that Include finds is skipped, as in ssh. */
 static bool is_there(const char *path)
 {
     struct stat about;
@@ -171,7 +171,7 @@ static bool is_there(const char *path)
     return !S_ISDIR(about.st_mode);
 }
 
-/* As for ssh: it belongs to us or root, and nobody else can write to it. */
+/* As ssh requires: does the file belong to us or root, and can only its owner write to it? */
 static bool is_safe(const char *path)
 {
     struct stat about;
@@ -252,7 +252,7 @@ static void read_line(struct ssh_settings *s, char *line)
     strlist_clear(&words);
 }
 
-/* The first doubt is reported. */
+/* Keeps the first doubt. */
 static void doubt(struct ssh_settings *s, const char *what)
 {
     if (s->doubt == NULL)
@@ -283,8 +283,8 @@ static bool is_understood(size_t row, const struct strlist *words)
     return true;
 }
 
-/* True if word contains only characters without a meaning for ssh, or those of more; a '~' in
- * more allows "~/" at the beginning only. */
+/* Does word contain only characters that have no meaning to ssh, or are in more? A '~' in more
+ * allows "~/" only at the beginning. */
 static bool is_plain(const char *word, const char *more)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -319,7 +319,7 @@ static void include(struct ssh_settings *s, const struct strlist *words)
     char               *pattern;
     size_t              i, k;
 
-    /* ssh reads these files even if they do not apply, and may refuse what it finds. */
+    /* ssh reads these files even if they do not apply, and may refuse their contents. */
     if (!s->is_active || s->depth >= INCLUDE_DEPTH_MAX) {
         doubt(s, "Include");
         return;
@@ -353,8 +353,8 @@ static char *include_pattern(const struct ssh_settings *s, const char *word)
                         : xasprintf("%s/.ssh/%s", s->home, word);
 }
 
-/* The time of the last change of the inode: it is that of the owner, the mode and a mv, too, and
- * nobody can set it. */
+/* Uses the inode's change time: a new owner, a new mode and a mv change it, too, and no program
+ * can set it. */
 bool ssh_settings_stamp(struct ssh_settings *s, const char *path, struct buffer *stamp)
 {
     struct stat  about;
@@ -387,7 +387,8 @@ bool ssh_settings_stamp(struct ssh_settings *s, const char *path, struct buffer 
     return is_certain;
 }
 
-/* Under a Host or Match that does not apply, too: ssh reads those, and may refuse them. */
+/* Includes under a Host or Match that does not apply count, too: ssh reads those files, and may
+ * refuse them. */
 static bool stamp_includes(struct ssh_settings *s, char *line, struct buffer *stamp)
 {
     struct strlist words = { 0 };
@@ -435,7 +436,7 @@ static void keep_value(struct ssh_settings *s, enum keyword key, const struct st
 
     if (!s->is_active || (s->place[key] != NULL && !adds_up))
         return;
-    /* ProxyCommand and ProxyJump exclude each other: the first of both wins. */
+    /* ProxyCommand and ProxyJump exclude each other: the first one wins. */
     if ((key == KEY_PROXY_COMMAND && s->place[KEY_PROXY_JUMP] != NULL) ||
         (key == KEY_PROXY_JUMP && s->place[KEY_PROXY_COMMAND] != NULL))
         return;
@@ -444,8 +445,8 @@ static void keep_value(struct ssh_settings *s, enum keyword key, const struct st
         s->place[key] = xasprintf("%s:%d", s->name, s->line);
 }
 
-/* Cut "Keyword value", "Keyword=value": the keyword's end becomes NUL, the
- * value is returned. */
+/* Splits "Keyword value" or "Keyword=value": ends the keyword with NUL and returns the
+ * value. */
 static char *cut_keyword(char *keyword)
 {
     char *end = keyword + strcspn(keyword, " \t="), *value = end + strspn(end, " \t");
@@ -466,8 +467,8 @@ static size_t find_keyword(const char *name)
     return row;
 }
 
-/* Words are separated by blanks. Quotes, comments and control characters stay in them: no check
- * accepts those. */
+/* Splits text at blanks. Quotes, comments and control characters stay in the words: no check
+ * accepts them. */
 static void split_words(char *text, struct strlist *words)
 {
     char *word;

@@ -87,8 +87,8 @@ bool ssh_stream_is_eof(const struct ssh_stream *s)
     return ssh_channel_is_eof(s->channel) != 0;
 }
 
-/* The exit status and the end of file come in either order; a close comes last and may come
- * alone. is_eof is false as long as libssh holds bytes for us. */
+/* The exit status and the end of file may come in either order. A close comes last and may come
+ * alone. ssh_stream_is_eof() is false while libssh holds bytes for us. */
 bool ssh_stream_has_ended(const struct ssh_stream *s)
 {
     return ssh_stream_is_eof(s) &&
@@ -151,12 +151,12 @@ static void exit_signal_cb(ssh_session session, ssh_channel channel, const char 
     snprintf(s->exit_signal, sizeof s->exit_signal, "%s", signal);
 }
 
-/* One poll of the socket, and at most one read of 4 KiB. Asking what there is to
- * read always does that, since data_cb leaves nothing behind. */
+/* Polls the socket once, and reads at most 4 KiB. ssh_channel_poll() always does that, because
+ * data_cb() leaves no bytes behind. */
 static int process_packets(struct ssh_stream *s)
 {
     if (ssh_stream_is_eof(s))
-        ssh_exit_status(s->channel); /* its -1 is also "not yet" */
+        ssh_exit_status(s->channel); /* -1 may also mean "not yet" */
     else if (ssh_channel_poll(s->channel, 1) == SSH_ERROR)
         return -1;
     return s->is_closed || ssh_is_connected(s->session) ? 0 : -1;

@@ -1,7 +1,7 @@
 /* ssh_stream.h - bytes to and from the command of an SSH channel
  *
- * Feeds a non-blocking libssh channel from one evbuffer and drains it into another. What makes
- * this more than reading and writing:
+ * Feeds a non-blocking libssh channel from one evbuffer and drains it into another. This is
+ * more than reading and writing, because:
  *
  * - Bytes that libssh has decrypted do not make the socket readable again, so
  *   every turn continues until a turn of libssh neither read nor sent anything.
@@ -26,8 +26,8 @@ struct ssh_stream {
     ssh_session      session;
     ssh_channel      channel;
     struct evbuffer *in, *out; /* stdout of the command; its stdin */
-    struct evbuffer *stderr_text; /* the last of its stderr */
-    bool             is_closed; /* by the server */
+    struct evbuffer *stderr_text; /* the last bytes of its stderr */
+    bool             is_closed; /* the server has closed the channel */
     int              exit_status; /* -1: not known */
     char             exit_signal[16]; /* "KILL"; "" for none */
 
@@ -35,22 +35,22 @@ struct ssh_stream {
     struct ssh_channel_callbacks_struct callbacks;
 };
 
-/* The callbacks of session and channel point to stream from here on: it must not move until
- * ssh_stream_clear(), which comes before ssh_free(). */
+/* From now on callbacks of session and channel point to stream, which must not move until
+ * ssh_stream_clear(). Call that before ssh_free(). */
 void ssh_stream_init(struct ssh_stream *stream, ssh_session session, ssh_channel channel);
 void ssh_stream_clear(struct ssh_stream *stream);
 
-/* Move what can be moved without waiting, up to a limit that keeps one stream
- * from starving the others. -1 when the connection is dead (ssh_get_error). */
+/* Moves the bytes that can be moved without waiting, up to a limit that keeps one stream from
+ * starving the others. Returns -1 if the connection is dead (ssh_get_error()). */
 int ssh_stream_turn(struct ssh_stream *stream);
 
-/* EV_READ, EV_WRITE: what to wait for before the next turn. */
+/* Returns the events to wait for before the next turn: EV_READ, EV_WRITE. */
 short ssh_stream_wants(const struct ssh_stream *stream);
 
-/* The command has ended and all its output is in in. */
+/* Has the command exited, and is all its output in in? */
 bool ssh_stream_has_ended(const struct ssh_stream *stream);
 
-/* It has closed its stdout and may or may not have ended. */
+/* Has the command closed its stdout? It may still be running. */
 bool ssh_stream_is_eof(const struct ssh_stream *stream);
 
 #endif
