@@ -62,8 +62,9 @@ struct muster_shards *muster_shards_open(const char *name, int64_t records, int6
 
     if (strlen(name) > NAME_MAX_ || strpbrk(name, " \n") != NULL ||
         (settings != NULL && strchr(settings, '\n') != NULL)) {
-        refuse("shards: '%.80s' is not a name of at most %d characters, or the settings have a "
-               "line break", name, NAME_MAX_);
+        refuse("shards: '%.80s' is not a name of at most %d characters, or the settings "
+               "contain a line break",
+               name, NAME_MAX_);
         return NULL;
     }
     if (ask(answer, "cmd=shard_open name=%s size=%lld shard=%lld %s", name, (long long)records,
@@ -138,7 +139,7 @@ int64_t muster_shards_count(struct muster_shards *shards, const char *what)
     if (ask(answer, "cmd=shard_state name=%s", shards->name) < 0)
         return -1;
     return strstr(answer, key) != NULL ? value_of(answer, key)
-                                       : refuse("shards: there is no '%.40s'", what);
+                                       : refuse("shards: there is no count '%.40s'", what);
 }
 
 const char *muster_error(void)
@@ -227,7 +228,7 @@ static int descriptor(void)
     if (getenv("MUSTER_RUN_ID") == NULL)
         return refuse("this process was not started by muster: there are no shards");
     if (text == NULL)
-        return refuse("there are no shards with muster exec and --no_ssh (PMI_FD is not set)");
+        return refuse("muster exec and --no_ssh have no shards (PMI_FD is not set)");
     errno = 0;
     fd = strtol(text, &end, 10);
     if (errno != 0 || end == text || *end != '\0' || fd < 0 || fd > INT32_MAX ||
@@ -244,9 +245,10 @@ static int lock(int fd, int64_t until_ms)
 
     while (fcntl(fd, F_SETLK, &wanted) < 0) {
         if (errno != EAGAIN && errno != EACCES && errno != EINTR)
-            return refuse("PMI_FD cannot be locked: %s", strerror(errno));
+            return refuse("cannot lock PMI_FD: %s", strerror(errno));
         if (now_ms() > until_ms)
-            return refuse("another process of this rank waits for muster for %d s", ANSWER_S);
+            return refuse("another process of this rank has waited for muster for %d s",
+                          ANSWER_S);
         sleep_ms(1);
     }
     return 0;
@@ -256,8 +258,8 @@ static int unlock(int fd)
 {
     struct flock wanted = { .l_type = F_UNLCK, .l_whence = SEEK_SET };
 
-    return fcntl(fd, F_SETLK, &wanted) < 0
-               ? refuse("PMI_FD cannot be unlocked: %s", strerror(errno)) : 0;
+    return fcntl(fd, F_SETLK, &wanted) < 0 ? refuse("cannot unlock PMI_FD: %s", strerror(errno))
+                                           : 0;
 }
 
 static int write_all(int fd, const char *line, size_t size)
@@ -267,7 +269,7 @@ static int write_all(int fd, const char *line, size_t size)
     for (; size > 0; line += n, size -= (size_t)n) {
         n = send(fd, line, size, MSG_NOSIGNAL);
         if (n < 0 && errno != EINTR)
-            return refuse("muster cannot be asked (PMI_FD): %s", strerror(errno));
+            return refuse("cannot send to muster (PMI_FD): %s", strerror(errno));
         n = n < 0 ? 0 : n;
     }
     return 0;
@@ -296,7 +298,7 @@ static int read_answer(int fd, const char *tag, int64_t until_ms, char answer[LI
             if (n == 0)
                 return refuse("muster has closed PMI_FD");
             if (n < 0 && errno != EINTR)
-                return refuse("muster's answer cannot be read: %s", strerror(errno));
+                return refuse("cannot read muster's answer: %s", strerror(errno));
             have += n > 0 ? (size_t)n : 0;
         }
         *end = '\0';

@@ -29,7 +29,8 @@ int entry_next(struct entry_reader *reader, struct entry *entry, struct error *e
         return -1;
     if (!read_text(reader, reader->path, path_size) ||
         !read_text(reader, reader->target, target_size))
-        return err_set(err, "an entry whose name is cut off, too long or contains a NUL");
+        return err_set(err,
+                       "an entry with a name that is truncated, too long or contains a NUL");
     entry->path = reader->path;
     entry->target = reader->target;
     return check(entry, err) < 0 ? -1 : 1;
@@ -41,7 +42,7 @@ static int read_header(struct entry_reader *reader, struct entry *entry, size_t 
     const unsigned char *at = reader->at;
 
     if (reader->left < ENTRY_HEADER_BYTES)
-        return err_set(err, "an entry that is cut off");
+        return err_set(err, "a truncated entry");
     *entry = (struct entry){
         .type = at[0],
         .mode = get_u32(at + 4),

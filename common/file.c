@@ -87,7 +87,8 @@ static int await_writer(int fd, const char *path, struct error *err)
 
     if (poll(&ready, 1, FILE_WRITER_S * 1000) > 0)
         return 0;
-    return err_set(err, "%s: nobody has written to this pipe for %d s", path, FILE_WRITER_S);
+    return err_set(err, "%s: no process has written to this pipe for %d s", path,
+                   FILE_WRITER_S);
 }
 
 static int read_all(int fd, const char *path, size_t max, char **text, size_t *size,
@@ -126,7 +127,7 @@ int file_pread(int fd, void *bytes, size_t size, uint64_t from, struct error *er
         if (n < 0)
             return err_set(err, "%s", strerror(errno));
         if (n == 0)
-            return err_set(err, "it has become shorter");
+            return err_set(err, "the file has become shorter");
         done += (size_t)n;
     }
     return 0;
@@ -142,7 +143,7 @@ int file_pwrite(int fd, const void *bytes, size_t size, uint64_t to, struct erro
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return err_set(err, "%s", n < 0 ? strerror(errno) : "nothing is written");
+            return err_set(err, "%s", n < 0 ? strerror(errno) : "write returned 0 bytes");
         done += (size_t)n;
     }
     return 0;

@@ -110,8 +110,8 @@ static int read_range(const char *text, size_t size, struct strlist *choices, st
     if (width == 0 || width != size)
         return err_set(err, "'%.*s' is not a number or a range such as 01-16", shown, text);
     if (high[0] == '0' && strlen(high) > 1 && strlen(high) != strlen(low))
-        return err_set(err, "'%.*s' begins and ends with a different number of digits", shown,
-                       text);
+        return err_set(err, "'%.*s' has a different number of digits at its beginning and end",
+                       shown, text);
     if (parse_number(low, 0, INT64_MAX, &first, err) < 0 ||
         parse_number(high, 0, INT64_MAX, &last, err) < 0 ||
         parse_number(by, 1, INT64_MAX, &step, err) < 0)

@@ -25,31 +25,32 @@
 
 static const struct subcommand subcommands[] = {
     { "submit", "[OPTIONS] [--] [MUSTER'S OPTIONS] SCRIPT [ARGS...]",
-      "start a job: its objects are created, or printed with --dry-run", command_submit },
+      "start a job: create its objects, or print them with --dry-run", command_submit },
     { "get", "[OPTIONS] NAME", "show a job and its Pods", command_get },
     { "list", "[OPTIONS]", "list jobs", command_list },
-    { "logs", "[OPTIONS] NAME", "show what a job has printed; -f goes along", command_logs },
+    { "logs", "[OPTIONS] NAME", "show a job's output; -f follows it", command_logs },
     { "attach", "[OPTIONS] NAME",
-      "stay with a job as submit --wait does, and exit with its status", command_attach },
+      "follow a job as submit --wait does, and exit with its status", command_attach },
     { "shell", "[OPTIONS] NAME [--] [COMMAND...]",
-      "a shell, or another command, in a Pod of a job", command_shell },
+      "run a shell or another command in a Pod of a job", command_shell },
     { "top", "[OPTIONS] NAME",
-      "what the Pods of a job use now, if the cluster measures it", command_top },
-    { "events", "[OPTIONS] NAME", "what the cluster tells about the Pods of a job",
+      "show what the Pods of a job use now, if the cluster measures it", command_top },
+    { "events", "[OPTIONS] NAME", "show the cluster's events about the Pods of a job",
       command_events },
-    { "tensorboard", "[OPTIONS] NAME",
-      "the TensorBoard of a job at a port of this machine", command_tensorboard },
+    { "tensorboard", "[OPTIONS] NAME", "forward a job's TensorBoard to a port of this machine",
+      command_tensorboard },
     { "pause", "[OPTIONS] NAME", "end the run, and keep the job", command_pause },
     { "resume", "[OPTIONS] NAME", "start the run of a paused job again", command_resume },
-    { "scale", "--workers=N [OPTIONS] NAME", "give a job another number of workers",
+    { "scale", "--workers=N [OPTIONS] NAME", "change a job's number of workers",
       command_scale },
-    { "delete", "[OPTIONS] NAME...",
-      "delete a job and everything it has in the cluster", command_delete },
-    { "prune", "--since=TIME [OPTIONS]", "delete the jobs that have ended some time ago",
+    { "delete", "[OPTIONS] NAME...", "delete a job and everything it has in the cluster",
+      command_delete },
+    { "prune", "--since=TIME [OPTIONS]", "delete the jobs that ended some time ago",
       command_prune },
-    { "check", "[OPTIONS]", "may you do in this namespace what the others need?", command_check },
-    { "controller", "[OPTIONS]",
-      "do for all jobs what submit --wait does for one", command_controller },
+    { "check", "[OPTIONS]", "check that you have the rights that the other subcommands need",
+      command_check },
+    { "controller", "[OPTIONS]", "do for all jobs what submit --wait does for one",
+      command_controller },
 };
 
 static void wipe_and_free(void *old);
@@ -113,7 +114,7 @@ static int run(char *const *argv)
             best = subcommands[i].name;
         }
     }
-    log_error("there is no subcommand '%.60s'%s%s%s", word, best != NULL ? "; did you mean " : "",
+    log_error("unknown subcommand '%.60s'%s%s%s", word, best != NULL ? "; did you mean " : "",
               best != NULL ? best : "", best != NULL ? "?" : "; muster k8s help lists them");
     return EXIT_USAGE;
 }

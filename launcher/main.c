@@ -216,7 +216,7 @@ static int run(const struct options *options)
     else
         status = launch_run(options, &plan, job_of(options->command), NULL);
     if (status == EXIT_UNREACHABLE && options->hosts_guessed)
-        log_error("-H %s: there is no such file, so it was taken for a host", options->hosts);
+        log_error("-H %s: no such file, so it was taken as a host name", options->hosts);
     goto out;
 failed:
     log_error("%s", err.text);

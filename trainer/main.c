@@ -16,9 +16,9 @@ static const struct {
     int       (*run)(int argc, char **argv);
     const char *help;
 } programs[] = {
-    { "check", check_main, "do the nodes reach each other, is the data right, how fast" },
-    { "train", train_main, "train a model; options alone mean this, too" },
-    { "sample", sample_main, "text from a model that was trained on text" },
+    { "check", check_main, "test how fast the nodes are, and whether data arrives unchanged" },
+    { "train", train_main, "train a model; the default if only options are given" },
+    { "sample", sample_main, "generate text with a trained model" },
 };
 #define PROGRAMS (sizeof programs / sizeof programs[0])
 
@@ -47,8 +47,7 @@ int main(int argc, char **argv)
     for (i = 0; i < PROGRAMS; i++)
         if (strcmp(argv[1], programs[i].name) == 0)
             return programs[i].run(argc - 1, argv + 1);
-    fprintf(stderr, "muster-train: there is no program '%s' (see muster-train --help)\n",
-            argv[1]);
+    fprintf(stderr, "muster-train: unknown program '%s' (see muster-train --help)\n", argv[1]);
     return 2;
 }
 
@@ -59,6 +58,6 @@ static void print_help(FILE *out)
     fputs("Usage: muster … muster-train PROGRAM [OPTION…]\n\n", out);
     for (i = 0; i < PROGRAMS; i++)
         fprintf(out, "  %-10s %s\n", programs[i].name, programs[i].help);
-    fputs("\nmuster-train PROGRAM --help tells more. Started without muster or mpirun, it\n"
-          "is a world of one rank.\n", out);
+    fputs("\nSee muster-train PROGRAM --help. Without muster or mpirun, muster-train runs as\n"
+          "a world of one rank.\n", out);
 }

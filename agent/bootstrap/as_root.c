@@ -48,10 +48,10 @@ static void refuse(struct task_output *out, const struct command_result *result)
 
     command_why(result, LONGEST_S, why, sizeof why);
     if (result->signal != 0) {
-        text = xasprintf("the agent that sudo has started was ended early (%s)", why);
-        fix = xstrdup("run it again: it completes what was begun");
+        text = xasprintf("the agent that sudo started was killed early (%s)", why);
+        fix = xstrdup("run it again: it completes the unfinished work");
     } else {
-        text = xasprintf("%s is not root on this node, and sudo -n does not help (%s)", user, why);
+        text = xasprintf("%s is not root on this node, and sudo -n failed (%s)", user, why);
         fix = xasprintf("log in as root (--ssh_user root), or allow %s to use sudo without a "
                         "password", user);
     }

@@ -38,7 +38,8 @@ int step_authorized_key(struct bootstrap *b, struct finding *finding, struct err
     if (state_read(b->root, STATE_DIR, b->home, &home, err) < 0)
         return -1;
     if (!home.exists) {
-        finding_fix(finding, "make the home of %s, or log in as somebody else", b->user);
+        finding_fix(finding, "create the home directory of %s, or log in as another user",
+                    b->user);
         return err_set(err, "%s, the home of %s, does not exist", b->home, b->user);
     }
     if (home.mode & OTHERS_MAY_WRITE)
@@ -67,7 +68,7 @@ static int add_dir(struct finding *finding, const char *dir, const struct state 
                                               .gid = home->gid };
     want.mode &= ~(mode_t)OTHERS_MAY_WRITE;
     return changes_add(&finding->changes, STATE_DIR, dir, &want,
-                       now.exists ? "take away others' right to write" : "make it",
+                       now.exists ? "remove write permission for others" : "create it",
                        "sshd looks for keys there", err);
 }
 
@@ -99,7 +100,7 @@ static int add_keys(struct finding *finding, const char *path, const json_t *key
     want.bytes = text.bytes;
     want.size = text.size;
     rc = changes_add(&finding->changes, STATE_FILE, path, &want,
-                     text.size != now.size ? "add a public key" : "mend its mode",
+                     text.size != now.size ? "add a public key" : "fix its mode",
                      "muster logs in with this key", err);
     buffer_clear(&text);
     state_clear(&now);

@@ -93,7 +93,7 @@ static int read_request(struct bootstrap *b, const json_t *request, struct error
     for (i = 0; i < sizeof ops / sizeof *ops && strcmp(ops[i], op) != 0; i++)
         ;
     if (i == sizeof ops / sizeof *ops)
-        return err_set(err, "a request with an unknown \"op\"");
+        return err_set(err, "the request has an unknown \"op\"");
     b->op = (enum bootstrap_op)i;
     b->has_swarm = strcmp(text_of(request, "warm"), "swarm") == 0;
     b->name = text_of(request, "name");
@@ -157,7 +157,7 @@ static int run_step(struct bootstrap *b, const struct step *step, struct journal
     if (rc == 0 && b->op == BOOTSTRAP_APPLY && !finding.is_unused)
         rc = apply(b, step, journal, &finding, &err);
     if (rc < 0 && finding.fix[0] == '\0')
-        finding_fix(&finding, "put that right, then run it again; --skip %s leaves it out",
+        finding_fix(&finding, "fix that, then run it again; --skip %s skips this step",
                     step->name);
     report(b, step, rc < 0 ? "failed" : state, &finding, rc < 0 ? &err : NULL);
     finding_clear(&finding);
@@ -174,7 +174,7 @@ static int apply(struct bootstrap *b, const struct step *step, struct journal *j
     if (rc == 0 && finding->changes.count > 0) {
         rc = step->look(b, &again, err);
         if (rc == 0 && again.changes.count > 0)
-            rc = err_set(err, "this was changed, but does not stay so: %s",
+            rc = err_set(err, "this was changed, but did not stay changed: %s",
                          again.changes.item[0].what);
         add_new(finding->notes, again.notes);
     }

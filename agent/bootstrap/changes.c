@@ -36,7 +36,10 @@ int changes_add_file(struct changes *changes, const char *path, const char *text
     want.bytes = (char *)text; /* borrowed */
     want.size = text != NULL ? strlen(text) : 0;
     rc = changes_add(changes, STATE_FILE, path, &want,
-                     text == NULL ? "remove it" : now.exists ? "change it" : "make it", why, err);
+                     text == NULL ? "remove it"
+                     : now.exists ? "change it"
+                                  : "create it",
+                     why, err);
     state_clear(&now);
     return rc;
 }
@@ -72,8 +75,8 @@ int changes_add_dirs(struct changes *changes, const char *path, struct error *er
         dir = slash != NULL ? xstrndup(path, (size_t)(slash - path)) : xstrdup(path);
         rc = state_read(changes->root, STATE_DIR, dir, &now, err);
         if (rc == 0 && !now.exists)
-            rc = changes_add(changes, STATE_DIR, dir, &want, "make this directory", "it is missing",
-                             err);
+            rc = changes_add(changes, STATE_DIR, dir, &want, "create this directory",
+                             "it is missing", err);
         state_clear(&now);
         free(dir);
     }

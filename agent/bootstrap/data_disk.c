@@ -141,7 +141,7 @@ static const struct disk *find_by_marker(struct look *look, struct error *err)
         free(at);
     }
     if (found == NULL && mount_find(look->mountinfo, look->place, &mounted))
-        err_set(err, "%s is mounted on %s, and is no disk with %s", mounted.source, look->place,
+        err_set(err, "%s is mounted on %s and does not have %s", mounted.source, look->place,
                 marker);
     else if (found == NULL)
         err_set(err, "no disk that is not mounted has the marker %s", marker);
@@ -189,7 +189,7 @@ static int check_marker(struct look *look, struct error *err)
     if (rc > 0)
         return 0;
     if (rc < 0) {
-        finding_note(look->finding, "%s could not be looked into before it is mounted: %s",
+        finding_note(look->finding, "%s could not be examined before it is mounted: %s",
                      look->device, err->text);
         return 0;
     }
@@ -295,7 +295,7 @@ static void add_growth(struct look *look)
                     (double)room / MIB, (double)bytes / MIB);
     changes_add_command(&look->finding->changes, look->device, &argv, NULL,
                         "grow the file system", why);
-    finding_fix(look->finding, "see what dmesg says; grow = no in [data] leaves its size as it is");
+    finding_fix(look->finding, "see dmesg; grow = no in [data] keeps the size");
     free(why);
     strlist_clear(&argv);
 }

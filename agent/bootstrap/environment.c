@@ -92,9 +92,9 @@ static int check_scripts(struct finding *finding, const char *prefix, struct err
         line[strcspn(line, "\n ")] = '\0';
         if (strstr(line, "python") != NULL && access(line + 2, X_OK) < 0) {
             finding_fix(finding, "mount the disk where it was when the environment was made "
-                        "([data] mount), or make the environment anew");
-            rc = err_set(err, "%s was moved: its scripts begin with %s, which is not here", prefix,
-                         line);
+                                 "([data] mount), or create the environment again");
+            rc = err_set(err, "%s was moved: its scripts begin with %s, which does not exist",
+                         prefix, line);
         }
     }
     free(path);
@@ -142,7 +142,7 @@ static int take_facts(struct bootstrap *b, struct finding *finding, const char *
     int         rc = 0;
 
     if (own == NULL) {
-        rc = err_set(err, "the interpreter's answer is not understood: %.200s", text);
+        rc = err_set(err, "cannot parse the interpreter's answer: %.200s", text);
     } else if (prefix != NULL && strcmp(own, prefix) != 0) {
         finding_fix(finding, "name the interpreter in its own environment: %s/bin/python", own);
         rc = err_set(err, "the interpreter's prefix is %s, not %s", own, prefix);

@@ -44,7 +44,7 @@ void gpu_users_note(struct finding *finding)
                          user != NULL ? user : "?",
                          (long long)json_integer_value(json_object_get(holder, "age_s")),
                          command != NULL ? command : "?",
-                         ours ? " (left by an earlier run of muster: apply ends it)" : "");
+                         ours ? " (left by an earlier run of muster: apply kills it)" : "");
     }
     json_decref(holders);
     orphans_clear(&orphans);
@@ -67,7 +67,7 @@ void gpu_users_end_ours(struct finding *finding)
             orphans_refresh(&orphans);
         }
     if (gone(&orphans) > 0)
-        finding_note(finding, "ended what earlier runs of muster have left on GPUs, processes: %d",
+        finding_note(finding, "killed processes that earlier runs of muster left on GPUs: %d",
                      gone(&orphans));
     json_decref(holders);
     orphans_clear(&orphans);

@@ -60,8 +60,8 @@ static int check_count(struct bootstrap *b, struct finding *finding, struct erro
         return err_set(err, "[gpus] count: %s", err->text);
     if (found == wanted)
         return 0;
-    finding_fix(finding, "lspci | grep -i nvidia shows what the machine has, dmesg | grep -i nvrm "
-                "why one is missing");
+    finding_fix(finding, "lspci | grep -i nvidia shows the GPUs of the machine, dmesg | grep "
+                         "-i nvrm why one is missing");
     return err_set(err, "%d GPUs were found, [gpus] count says %d", found, (int)wanted);
 }
 
@@ -103,8 +103,10 @@ static void note_errors(struct bootstrap *b, struct finding *finding)
     xid_read(b->root, counts);
     for (xid = 0; xid < XIDS_MAX; xid++)
         if (counts[xid] > 0 && xid_is_of_hardware(xid))
-            finding_note(finding, "the driver has reported Xid %d in the last day: reboot, and if "
-                         "it comes again, ask for another machine", xid);
+            finding_note(finding,
+                         "the driver has reported Xid %d in the last day: reboot, and if it "
+                         "happens again, ask for another machine",
+                         xid);
     if (command_run(argv, NULL, ASK_S, &result))
         for (line = strtok_r(result.out, "\n", &rest); line != NULL;
              line = strtok_r(NULL, "\n", &rest))

@@ -27,15 +27,15 @@ int step_host_name(struct bootstrap *b, struct finding *finding, struct error *e
 
     if (!is_host_name(b->name)) {
         finding->is_unused = true;
-        finding_note(finding, "the hostfile has '%s', which is no host name", b->name);
+        finding_note(finding, "the hostfile has '%s', which is not a host name", b->name);
         return 0;
     }
     line = xasprintf("%s\n", b->name);
     rc = changes_add_file(&finding->changes, NAME_FILE, line, 0644,
-                          "the hostfile calls this node so", err);
+                          "this is its name in the hostfile", err);
     if (rc == 0)
         rc = changes_add_value(&finding->changes, NAME_NOW, b->name,
-                               "the hostfile calls this node so", err);
+                               "this is its name in the hostfile", err);
     free(line);
     return rc;
 }

@@ -216,7 +216,7 @@ static int cloud_init(struct bootstrap *b, struct finding *finding, struct error
 
     if (access(dir, F_OK) == 0) {
         rc = changes_add_file(&finding->changes, CLOUD_FILE, CLOUD_LINES, 0644,
-                              "cloud-init would write " HOSTS " and the host name anew", err);
+                              "cloud-init would overwrite " HOSTS " and the host name", err);
         if (rc == 0 && user_data_manages(b))
             rc = templates(b, finding, err);
     }

@@ -196,7 +196,8 @@ int journal_parse(const char *bytes, size_t size, struct journal_entry *entry,
     json_decref(header);
     have = size - (size_t)(end + 1 - bytes);
     if (rc == 0 && (entry->before.size > have || entry->after.size != have - entry->before.size))
-        rc = err_set(err, "%zu bytes follow the first line, not as many as it says", have);
+        rc = err_set(err, "%zu bytes follow the first line, which announces another number",
+                     have);
     if (rc == 0) {
         entry->before.bytes = xcalloc(1, entry->before.size + 1);
         entry->after.bytes = xcalloc(1, entry->after.size + 1);
@@ -218,7 +219,7 @@ static int read_header(const json_t *header, struct journal_entry *entry, struct
     for (i = 0; kind != NULL && i < STATE_KINDS && strcmp(kind, state_kinds[i]) != 0; i++)
         ;
     if (step == NULL || path == NULL || kind == NULL || i == STATE_KINDS)
-        return err_set(err, "step, path or kind is missing or not known");
+        return err_set(err, "step, path or kind is missing or unknown");
     if (read_state(json_object_get(header, "before"), &entry->before, err) < 0 ||
         read_state(json_object_get(header, "after"), &entry->after, err) < 0)
         return -1;

@@ -68,7 +68,7 @@ static int pam_limits(struct bootstrap *b, struct finding *finding, struct error
         rc = changes_add_dirs(&finding->changes, LIMITS_DIR, err);
         if (rc == 0)
             rc = changes_add_file(&finding->changes, LIMITS_FILE, lines.bytes, 0644,
-                                  "limits of who logs in; they hold from the next login on", err);
+                                  "limits for logins; they apply from the next login", err);
     }
     buffer_clear(&lines);
     return rc;
@@ -116,8 +116,9 @@ static int keep_shm_size(struct bootstrap *b, struct finding *finding, const cha
     old = now.exists ? now.bytes : "";
     line = xasprintf("tmpfs " SHM " tmpfs rw,nosuid,nodev,size=%s 0 0\n", size);
     if (fstab_has(old, SHM)) {
-        finding_note(finding, FSTAB " has a line for " SHM " already: its size holds after the "
-                     "next boot");
+        finding_note(finding,
+                     FSTAB " already has a line for " SHM ": its size applies after the "
+                           "next boot");
     } else {
         text = fstab_put(old, SHM, line, err);
         rc = text == NULL ? -1

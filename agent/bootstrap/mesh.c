@@ -47,10 +47,10 @@ int mesh_run(struct bootstrap *b, bool is_apply, struct error *err)
         if (rc == 0)
             rc = changes_make(&finding.changes, "mesh", &journal, err);
         if (rc == 0 && finding.changes.count > 0)
-            task_output_line(b->out, json_pack("{s:s, s:s, s:[{s:s, s:s}], s:[]}", "step", "mesh",
-                                               "state", "changed", "changes", "what",
+            task_output_line(b->out, json_pack("{s:s, s:s, s:[{s:s, s:s}], s:[]}", "step",
+                                               "mesh", "state", "changed", "changes", "what",
                                                "~" KEY_NAME ": make a key pair", "why",
-                                               "this login has none", "notes"));
+                                               "this user has none", "notes"));
         journal_close(&journal);
     }
     changes_clear(&finding.changes);

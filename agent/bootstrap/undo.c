@@ -74,8 +74,10 @@ static int take_back(const char *root, const struct journal_entry *entry, struct
     if (state_is(entry->kind, &now, &entry->after))
         rc = state_make(root, entry->kind, entry->path, &entry->before, err);
     else if (!state_is(entry->kind, &now, &entry->before))
-        rc = err_set(err, "%s: was changed since, by somebody else or by a step that is not "
-                     "undone; it stays as it is", entry->path);
+        rc = err_set(err,
+                     "%s: was changed since, by another program or by a step that is not "
+                     "undone; left unchanged",
+                     entry->path);
     state_clear(&now);
     return rc;
 }
@@ -100,10 +102,10 @@ static void note(json_t *lines, const struct journal_entry *entry, const struct 
         return;
     }
     what = xasprintf("%s: %s", entry->path,
-                     entry->kind == STATE_COMMAND ? entry->before.size > 0 ? "taken back"
-                                                                           : "stays as it is"
-                     : entry->before.exists       ? "as it was"
-                                                  : "gone again");
+                     entry->kind == STATE_COMMAND
+                         ? entry->before.size > 0 ? "undone" : "stays as it is"
+                     : entry->before.exists ? "as it was"
+                                            : "removed");
     json_array_append_new(json_object_get(line, "changes"),
                           json_pack("{s:o, s:s}", "what", json_text(what, strlen(what)), "why",
                                     "undo"));

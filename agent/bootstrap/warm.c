@@ -79,7 +79,7 @@ int step_warm(struct bootstrap *b, struct finding *finding, struct error *err)
             finding_note(finding, "there is no list %s: muster bootstrap --record makes it, after "
                          "a good run", path + strlen(b->root));
     } else if (text == NULL) {
-        finding_fix(finding, "make the list anew: muster bootstrap --record");
+        finding_fix(finding, "record the list again: muster bootstrap --record");
         rc = -1;
     } else if (!is_done(b, text)) {
         finding_note(finding, "%s %.0f MiB in %zu ranges%s",

@@ -117,7 +117,7 @@ int cloud_by_url(struct cloud *cloud, const char *url, char *room, size_t size, 
 
     if (strncmp(url, scheme, strlen(scheme)) != 0 || strlen(url) >= size ||
         url[strcspn(url, " \t\r\n")] != '\0')
-        return err_set(err, "'%.200s' is no URL such as http://127.0.0.1:8080/path", url);
+        return err_set(err, "'%.200s' is not a URL such as http://127.0.0.1:8080/path", url);
     host = memcpy(room, url + strlen(scheme), strlen(url) + 1 - strlen(scheme));
     path = strchr(host, '/');
     if (path != NULL) { /* make room for a NUL between them */
@@ -131,7 +131,8 @@ int cloud_by_url(struct cloud *cloud, const char *url, char *room, size_t size, 
             return -1;
     }
     if (inet_pton(AF_INET, host, &address) != 1)
-        return err_set(err, "'%.100s' is no IPv4 address; muster-agent looks up no names", host);
+        return err_set(
+            err, "'%.100s' is not an IPv4 address; muster-agent does not look up names", host);
     *cloud = (struct cloud){ .name = "url", .title = "the service of --spot", .vendor = "",
                              .address = host, .port = (int)port, .host = host,
                              .path = path != NULL ? path : "/",
@@ -162,7 +163,7 @@ enum cloud_says cloud_read(const struct cloud *cloud, int status, const char *bo
     if (status == NONE && cloud->form != CLOUD_TRUE && cloud->form != CLOUD_EVENTS)
         return CLOUD_SAFE;
     if (status != OK)
-        return err_set(err, "it refuses to answer (%d)", status);
+        return err_set(err, "it refused to answer (status %d)", status);
     if (size > cloud->body_max)
         return err_set(err, "its answer is longer than %zu bytes", cloud->body_max);
     size = trimmed(body, size);
@@ -192,7 +193,7 @@ static enum cloud_says read_time(const char *body, size_t size, int east_s, int6
         return CLOUD_SAFE;
     if (east_s == 0 ? !parse_time(body, size, 'T', "Z", &at_s)
                     : !parse_time(body, size, ' ', "", &at_s))
-        return err_set(err, "its answer is no time");
+        return err_set(err, "its answer is not a time");
     return believe(at_s - east_s, now_s, notice, err);
 }
 
@@ -205,7 +206,7 @@ static enum cloud_says read_action(const char *body, size_t size, int64_t now_s,
     int64_t         at_s;
 
     if (time == NULL || !parse_time(time, strlen(time), 'T', "Z", &at_s))
-        err_set(err, "its notice is not understood");
+        err_set(err, "its notice cannot be parsed");
     else
         says = believe(at_s, now_s, notice, err);
     take_word(json_object_get(said, "action"), notice->action);
@@ -239,7 +240,8 @@ static enum cloud_says read_events(const char *body, size_t size, const char *se
         if (says == CLOUD_GOES || !is_preempt(event))
             continue;
         if (self[0] == '\0')
-            says = err_set(err, "it has not said what this VM is called, and takes one away");
+            says = err_set(err,
+                           "it will take a VM away, but has not reported the name of this VM");
         if (!is_about(event, self))
             continue;
         date = json_string_value(json_object_get(event, "NotBefore"));
@@ -278,9 +280,9 @@ static enum cloud_says believe(int64_t at_s, int64_t now_s, struct cloud_notice 
                                struct error *err)
 {
     if (at_s <= now_s)
-        return err_set(err, "its notice is of a time that has passed");
+        return err_set(err, "the time in its notice has passed");
     if (at_s > now_s + CLOUD_LATEST_S)
-        return err_set(err, "its notice is of a time more than a day away");
+        return err_set(err, "the time in its notice is more than a day away");
     notice->at_s = at_s;
     return CLOUD_GOES;
 }

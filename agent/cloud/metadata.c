@@ -165,8 +165,8 @@ static void done_cb(struct evhttp_request *request, void *arg)
         reply->size = (size_t)evbuffer_copyout(evhttp_request_get_input_buffer(request),
                                                reply->body, METADATA_BODY);
     else
-        err_set(&metadata->err, "%s", metadata->was_connected ? "what it says is not understood"
-                                                              : strerror(error));
+        err_set(&metadata->err, "%s",
+                metadata->was_connected ? "its answer is not valid HTTP" : strerror(error));
     event_active(metadata->over, EV_TIMEOUT, 0);
 }
 

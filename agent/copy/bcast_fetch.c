@@ -212,7 +212,7 @@ static void take_message(struct bcast_fetch *fetch, size_t size)
                (type == STREAM_CHUNK || type == STREAM_ABSENT)) {
         take_chunk(fetch, size);
     } else {
-        lose(fetch, "the other node does not keep to the protocol");
+        lose(fetch, "the other node broke the protocol");
     }
 }
 

@@ -81,7 +81,7 @@ int seal_put(struct seal *seal, struct evbuffer *out, const void *head, size_t h
     int                   length;
 
     if (seal->number == SEAL_MESSAGES_MAX || size > SEAL_MESSAGE_MAX)
-        return err_set(err, "too many messages, or too large a one");
+        return err_set(err, "too many messages, or one that is too large");
     if (evbuffer_reserve_space(out, (ev_ssize_t)(SIZE_BYTES + size + SEAL_TAG_BYTES), &room, 1) !=
         1)
         xalloc_die();
@@ -161,7 +161,7 @@ int seal_open(struct seal *seal, const unsigned char *wire, size_t have, unsigne
         EVP_CIPHER_CTX_ctrl(seal->context, EVP_CTRL_GCM_SET_TAG, SEAL_TAG_BYTES, tag) == 1 &&
         EVP_DecryptFinal_ex(seal->context, message + length, &length) == 1)
         return 1;
-    return err_set(err, "a message that is not the next one of the other end");
+    return err_set(err, "the message is not the next one of the other end");
 }
 
 /* libcrypto fails here only for lack of memory or random numbers. */

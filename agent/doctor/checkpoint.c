@@ -41,8 +41,8 @@ void checkpoint_check(const struct checkup *checkup, const char *folder)
         return;
     dir = strchr(tag, '/') == NULL ? opendir(path) : NULL;
     if (dir == NULL) {
-        checkup_find(checkup, CHECKUP_FAIL, BREAKS, MEND, "%s/latest names %s, which is not there",
-                     folder, tag);
+        checkup_find(checkup, CHECKUP_FAIL, BREAKS, MEND,
+                     "%s/latest names %s, which does not exist", folder, tag);
         return;
     }
     look_into(checkup, dir, path);
@@ -68,8 +68,8 @@ static void look_into(const struct checkup *checkup, DIR *dir, const char *path)
         checkup_find(checkup, CHECKUP_FAIL, BREAKS, MEND,
                      "%s has empty files: its disk was full, or its run was killed", path);
     else if (hole != NULL)
-        checkup_find(checkup, CHECKUP_FAIL, BREAKS, MEND, "%s has not all of its files: %s", path,
-                     hole);
+        checkup_find(checkup, CHECKUP_FAIL, BREAKS, MEND, "%s lacks some of its files: %s",
+                     path, hole);
     free(hole);
     json_decref(families);
 }

@@ -94,15 +94,15 @@ static void run_apart(struct checkup *checkup, size_t which)
         _exit(0);
     }
     if (pid < 0)
-        checkup_find(checkup, CHECKUP_FAIL, "nothing can be started here", "end some processes",
-                     "cannot fork a process");
+        checkup_find(checkup, CHECKUP_FAIL, "no program can be started here",
+                     "end some processes", "cannot fork a process");
     else if (!await(pid, limit_s, &status))
         checkup_find(checkup, CHECKUP_FAIL, checks[which].breaks,
-                     "look for a dead file server (mount) and at dmesg",
+                     "check for a dead file server (mount), and dmesg",
                      "this check was not finished after %g s", limit_s);
     else if (WIFSIGNALED(status))
         checkup_find(checkup, CHECKUP_WARN, "this was not checked", "look at dmesg",
-                     "this check was ended by %s", signal_name(WTERMSIG(status)).text);
+                     "this check was killed by %s", signal_name(WTERMSIG(status)).text);
     else
         task_output_line(checkup->out, json_pack("{s:s, s:f}", "checked", checkup->check, "ms",
                                                  (double)(clock_now_ns() - begun_ns) / 1e6));

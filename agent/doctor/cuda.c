@@ -64,7 +64,7 @@ void cuda_check(const struct checkup *checkup)
     } else if (result.timed_out) {
         checkup_find(checkup, CHECKUP_FAIL, "CUDA programs hang at their start",
                      "sudo dmesg | grep NVRM; sudo reboot",
-                     "cuInit and its like were not finished after %g s", limit_s);
+                     "CUDA calls such as cuInit did not finish within %g s", limit_s);
     } else if (strstr(result.err, "libcuda") != NULL) {
         command_why(&result, limit_s, why, sizeof why);
         checkup_find(checkup, CHECKUP_FAIL, "no CUDA program starts",
@@ -82,10 +82,11 @@ static void tell(const struct checkup *checkup, const char *answer)
     what += *what == ' ';
     if (what == answer || error == 0 || error == MISMATCH)
         return;
-    checkup_find(checkup, CHECKUP_FAIL, "no CUDA program starts",
-                 error == FABRIC ? "sudo systemctl restart nvidia-fabricmanager, whose version has "
-                                   "to be the driver's"
-                                 : "nvidia-smi; sudo dmesg | grep NVRM; sudo reboot",
-                 "CUDA: error %ld of %.*s%s", error, (int)strcspn(what, "\n"), what,
-                 error == FABRIC ? " (the NVSwitches are not ready)" : "");
+    checkup_find(
+        checkup, CHECKUP_FAIL, "no CUDA program starts",
+        error == FABRIC
+            ? "sudo systemctl restart nvidia-fabricmanager; its version must match the driver"
+            : "nvidia-smi; sudo dmesg | grep NVRM; sudo reboot",
+        "CUDA: error %ld of %.*s%s", error, (int)strcspn(what, "\n"), what,
+        error == FABRIC ? " (the NVSwitches are not ready)" : "");
 }

@@ -21,8 +21,9 @@
 #define MARKER     ".muster-data.json" /* muster bootstrap writes it to a data disk */
 #define PLACES_MAX 32
 #define MARKER_MAX 65536
-#define CACHE_BREAKS                                                                              \
-    "muster has to keep its agent in another place, and PyTorch and Triton cannot use what they " \
+#define CACHE_BREAKS                                                                           \
+    "muster must keep its agent elsewhere, and PyTorch and Triton cannot use the code that "   \
+    "they "                                                                                    \
     "compile"
 
 /* Places that need some free space: less than warn_mib will soon be too little. */
@@ -36,7 +37,7 @@ static const struct place {
     { "/tmp", NULL, 512, 32, true, "programs cannot make temporary files" },
     { "/dev/shm", NULL, 512, 64, true, "NCCL and PyTorch's data loaders end with a bus error" },
     { "/var/log", NULL, 256, 16, false, "logins and services fail once it is full" },
-    { NULL, "log_dir", 1024, 64, true, "logs of ranks are cut off" },
+    { NULL, "log_dir", 1024, 64, true, "logs of ranks are truncated" },
     { NULL, "cwd", 1024, 64, false, "checkpoints cannot be written" },
 };
 

@@ -37,10 +37,10 @@ void xid_check(const struct checkup *checkup)
         if (counts[xid] > 0)
             checkup_find(checkup, is_of_hardware ? CHECKUP_FAIL : CHECKUP_WARN,
                          is_of_hardware ? "NCCL and CUDA errors at random, or a GPU is gone"
-                                        : "a program was ended by the driver",
-                         is_of_hardware ? "sudo reboot; if it comes again, ask for another "
+                                        : "the driver killed a program",
+                         is_of_hardware ? "sudo reboot; if it happens again, ask for another "
                                           "machine (nvidia-smi -q)"
-                                        : "see who it was: sudo dmesg | grep Xid",
+                                        : "find the program: sudo dmesg | grep Xid",
                          "the driver has reported Xid %d %s in the last day", xid,
                          counts[xid] > 1 ? "several times" : "once");
     }

@@ -34,8 +34,9 @@ void files_check(const struct checkup *checkup)
     size_t        i;
 
     if (cwd != NULL && (stat(cwd, &about) < 0 || !S_ISDIR(about.st_mode)))
-        checkup_find(checkup, CHECKUP_FAIL, "no rank can start there", "mkdir -p it, or --cwd=DIR",
-                     "the working directory %s is not there", cwd);
+        checkup_find(checkup, CHECKUP_FAIL, "no rank can start there",
+                     "mkdir -p it, or --cwd=DIR", "the working directory %s does not exist",
+                     cwd);
     if (script != NULL)
         script_check(checkup, script);
     json_array_foreach(paths, i, path) {
@@ -60,8 +61,9 @@ static void script_check(const struct checkup *checkup, const char *script)
     snprintf(mend, sizeof mend, "muster bcast %s", script);
     snprintf(name, sizeof name, "content of %s", script);
     if (access(script, R_OK) < 0) {
-        checkup_find(checkup, CHECKUP_FAIL, "its ranks end at once, and the others wait for them",
-                     mend, "%s: %s", script, strerror(errno));
+        checkup_find(checkup, CHECKUP_FAIL,
+                     "its ranks exit at once, and the others wait for them", mend, "%s: %s",
+                     script, strerror(errno));
         return;
     }
     bytes = file_read_at_once(script, SCRIPT_MAX, &size, &err);
@@ -84,7 +86,7 @@ static void port_check(const struct checkup *checkup)
         return;
     if (port_hold(&held, port, true, holder, sizeof holder, &err) < 0)
         checkup_find(checkup, CHECKUP_FAIL, "\"Address already in use\" at init_process_group",
-                     "end it, or leave --master_port out", "port %d: %s", port,
+                     "kill it, or omit --master_port", "port %d: %s", port,
                      holder[0] != '\0' ? holder : err.text);
     else
         port_forget(&held);

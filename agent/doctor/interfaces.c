@@ -30,7 +30,7 @@ void interfaces_check(const struct checkup *checkup)
     json_object_foreach((json_t *)wanted, name, value)
         if (json_is_string(value) && !names_one(json_string_value(value)))
             checkup_find(checkup, CHECKUP_FAIL,
-                         "NCCL or Gloo ends, or hangs at init_process_group",
+                         "NCCL or Gloo fails, or hangs at init_process_group",
                          "unset it (muster sets the right one), or name one that ip link shows on "
                          "every node",
                          "%s=%s: there is no such interface", name, json_string_value(value));

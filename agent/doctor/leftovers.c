@@ -65,7 +65,7 @@ void holders_check(const struct checkup *checkup)
                      (long long)slots, gpus);
     json_array_foreach(holders, i, holder)
         checkup_find(checkup, CHECKUP_WARN, "CUDA out of memory at the start",
-                     "end it if it is yours: muster clean --kill, or kill",
+                     "kill it if it is yours: muster clean --kill, or kill",
                      "a GPU is in use by pid %lld of %s: %.100s",
                      (long long)json_integer_value(json_object_get(holder, "pid")),
                      json_string_value(json_object_get(holder, "user")),

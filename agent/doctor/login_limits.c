@@ -29,11 +29,11 @@ void login_limits_check(const struct checkup *checkup)
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < NOFILE_FEW)
         checkup_find(checkup, CHECKUP_WARN,
                      "data loaders and NCCL fail with \"Too many open files\"",
-                     "nofile: " LIMITS_MEND, "%llu file descriptors a process",
+                     "nofile: " LIMITS_MEND, "%llu file descriptors per process",
                      (unsigned long long)limit.rlim_cur);
     if (geteuid() != 0 && getrlimit(RLIMIT_NPROC, &limit) == 0 && limit.rlim_cur < NPROC_FEW)
         checkup_find(checkup, CHECKUP_WARN, "fork fails with EAGAIN, threads cannot be started",
-                     "nproc: " LIMITS_MEND, "%llu processes a user",
+                     "nproc: " LIMITS_MEND, "%llu processes per user",
                      (unsigned long long)limit.rlim_cur);
     if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur < MEMLOCK_FEW &&
         has_infiniband(checkup))
@@ -84,10 +84,10 @@ static void cgroup_check(const struct checkup *checkup)
             *slash = '\0';
     } while (slash != NULL);
     if (memory >= 0 && total_kb > 0 && memory / 1024 < total_kb / 2)
-        checkup_find(checkup, CHECKUP_WARN, "ranks end by signal 9, and no log says why",
+        checkup_find(checkup, CHECKUP_WARN, "ranks are killed by signal 9, and no log says why",
                      "systemctl set-property user-UID.slice MemoryMax=infinity",
-                     "the login session may use %lld MiB of the %lld MiB of memory", memory >> 20,
-                     total_kb >> 10);
+                     "the login session may use %lld MiB of the %lld MiB of memory",
+                     memory >> 20, total_kb >> 10);
     if (pids >= 0 && pids < PIDS_FEW)
         checkup_find(checkup, CHECKUP_WARN, "fork fails with EAGAIN, threads cannot be started",
                      "systemctl set-property user-UID.slice TasksMax=infinity",

@@ -115,7 +115,7 @@ void updates_check(const struct checkup *checkup)
     checkup_path(checkup, "/run/reboot-required", path);
     if (access(path, F_OK) == 0)
         checkup_find(checkup, CHECKUP_WARN,
-                     "libraries may be newer than what is loaded: \"Driver/"
+                     "libraries may be newer than the loaded ones: \"Driver/"
                      "library version mismatch\"",
                      "sudo reboot", "an update waits for a reboot");
     checkup_path(checkup, "/usr/bin/unattended-upgrade", path);

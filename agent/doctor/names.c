@@ -43,7 +43,8 @@ void names_check(const struct checkup *checkup)
         checkup_fact(checkup, "host key", json_string(key));
     }
     if (own[0] == '\0' || strcmp(own, "localhost") == 0)
-        checkup_find(checkup, CHECKUP_FAIL, "NCCL takes nodes of one name for one machine",
+        checkup_find(checkup, CHECKUP_FAIL,
+                     "NCCL takes nodes with the same name for one machine",
                      "sudo hostnamectl set-hostname NAME", "the host name is '%s'", own);
     look_up(checkup, own);
 }
@@ -68,9 +69,9 @@ static void look_up(const struct checkup *checkup, const char *own)
     }
     command_run((const char *const *)argv.item, NULL, LOOKUP_S, &result);
     if (result.timed_out)
-        checkup_find(checkup, CHECKUP_FAIL, "each connection by name waits for as long",
-                     "mend nameserver in /etc/resolv.conf, or write all nodes into /etc/hosts",
-                     "names of nodes are not looked up within %g s", LOOKUP_S);
+        checkup_find(checkup, CHECKUP_FAIL, "each connection by name waits that long",
+                     "fix nameserver in /etc/resolv.conf, or add all nodes to /etc/hosts",
+                     "looking up the names of the nodes takes more than %g s", LOOKUP_S);
     found = names_read(result.out, &names);
     judge_own(checkup, own, found);
     checkup_fact(checkup, "addresses of names", found);

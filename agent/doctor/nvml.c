@@ -185,12 +185,12 @@ static void tell(const struct checkup *checkup, const struct gpus *gpus)
         checkup, "gpu model",
         json_sprintf("%u x %s%s", gpus->count, gpus->name, gpus->is_mixed ? " and others" : ""));
     if (gpus->lost > 0 || (int)gpus->count < files)
-        checkup_find(checkup, CHECKUP_FAIL,
-                     "its rank fails with \"invalid device ordinal\", or hangs",
-                     "sudo reboot; if it comes again, ask for another machine",
-                     "the driver has lost %d of %d GPUs",
-                     (int)gpus->lost + (files > (int)gpus->count ? files - (int)gpus->count : 0),
-                     files > (int)gpus->count ? files : (int)gpus->count);
+        checkup_find(
+            checkup, CHECKUP_FAIL, "its rank fails with \"invalid device ordinal\", or hangs",
+            "sudo reboot; if it happens again, ask for another machine",
+            "the driver has lost %d of %d GPUs",
+            (int)gpus->lost + (files > (int)gpus->count ? files - (int)gpus->count : 0),
+            files > (int)gpus->count ? files : (int)gpus->count);
     if (gpus->ecc > 0)
         checkup_find(checkup, CHECKUP_FAIL, "wrong numbers, or CUDA errors at random",
                      "nvidia-smi -q -d ECC; sudo nvidia-smi -r, or ask for another machine",

@@ -56,10 +56,11 @@ void python_check(const struct checkup *checkup)
             torch_check(checkup, python);
     } else {
         command_why(&result, ASK_S, why, sizeof why);
-        checkup_find(
-            checkup, CHECKUP_FAIL,
-            result.error == ENOENT ? "no rank can start: exit status 127" : "no rank can start",
-            "mount the disk that has it, or name another one by --python", "%s: %s", python, why);
+        checkup_find(checkup, CHECKUP_FAIL,
+                     result.error == ENOENT ? "no rank can start: exit status 127"
+                                            : "no rank can start",
+                     "mount the disk that has it, or name another one with --python", "%s: %s",
+                     python, why);
     }
     command_clear(&result);
 }
@@ -105,8 +106,8 @@ static void shebangs_check(const struct checkup *checkup, const char *exe)
                  "mount the disk where it was made, or: %s -m pip install "
                  "--force-reinstall --no-deps %s",
                  exe, names[i]);
-        checkup_find(checkup, CHECKUP_WARN, "\"bad interpreter: No such file or directory\"", mend,
-                     "%s begins with #!%s, which is not there", path, interpreter);
+        checkup_find(checkup, CHECKUP_WARN, "\"bad interpreter: No such file or directory\"",
+                     mend, "%s begins with #!%s, which does not exist", path, interpreter);
     }
 }
 
@@ -119,10 +120,9 @@ static void torch_check(const struct checkup *checkup, const char *python)
     if (!command_run(argv, NULL, IMPORT_S, &result)) {
         command_why(&result, IMPORT_S, why, sizeof why);
         checkup_find(checkup, CHECKUP_FAIL,
-                     "ranks end or hang at import torch or at the first use of "
-                     "a GPU",
-                     "see it in full: muster exec -- python -c 'import torch'", "import torch: %s",
-                     why);
+                     "ranks fail or hang at import torch or at the first use of a GPU",
+                     "see it in full: muster exec -- python -c 'import torch'",
+                     "import torch: %s", why);
     }
     command_clear(&result);
 }

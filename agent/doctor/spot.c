@@ -58,10 +58,11 @@ void spot_check(const struct checkup *checkup)
     if (ask_first(&asked, &err) == 0 && ask_class(checkup, &asked, &err) == 0)
         says = ask_notice(&asked, &notice, &err);
     if (says == CLOUD_UNKNOWN)
-        checkup_find(checkup, CHECKUP_WARN,
-                     "if this is a spot machine, nobody sees the notice that it is taken away",
-                     "let this node reach its metadata service; is it on?",
-                     "no answer from %s's metadata service: %s", asked.cloud->title, err.text);
+        checkup_find(
+            checkup, CHECKUP_WARN,
+            "if this is a spot machine, muster cannot see the notice before it is taken away",
+            "enable the metadata service, and let this node reach it",
+            "no answer from %s's metadata service: %s", asked.cloud->title, err.text);
     else if (says == CLOUD_GOES)
         tell(checkup, asked.cloud, &notice);
     free(asked.reply);
@@ -86,7 +87,7 @@ static int ask_first(struct asked *asked, struct error *err)
     if (reply->status != OK)
         return 0;
     if (cloud_read_first(reply->body, reply->size, asked->first) < 0)
-        return err_set(err, "its %s is not understood", cloud->token_header ? "token" : "name");
+        return err_set(err, "its %s cannot be parsed", cloud->token_header ? "token" : "name");
     return 0;
 }
 
@@ -99,7 +100,7 @@ static int ask_class(const struct checkup *checkup, struct asked *asked, struct 
     if (ask(asked, METADATA_CLASS, err) < 0)
         return -1;
     if (asked->reply->status != OK)
-        return err_set(err, "it refuses to say what kind of machine this is (%d)",
+        return err_set(err, "it does not report what kind of machine this is (status %d)",
                        asked->reply->status);
     checkup_fact(checkup, "spot", json_boolean(cloud_is_spot(cloud, asked->reply->body)));
     return 0;

@@ -150,18 +150,19 @@ static bool include(const char *root, const char *pattern, int depth,
 static void judge(const struct checkup *checkup, const struct sshd_settings *settings)
 {
     if (settings->startups >= 0 && settings->startups < STARTUPS_FEW)
-        checkup_find(checkup, CHECKUP_WARN, "logins are refused at random, if this is a jump host",
+        checkup_find(checkup, CHECKUP_WARN,
+                     "logins are refused at random, if this is a jump host",
                      CONFIG_MEND("MaxStartups 100:30:200"),
-                     "sshd refuses logins from %lld at a time on", settings->startups);
+                     "sshd refuses logins when %lld are in progress", settings->startups);
     if (settings->sessions >= 0 && settings->sessions < 2)
         checkup_find(checkup, CHECKUP_WARN, "a shared connection (ControlMaster) is refused",
-                     CONFIG_MEND("MaxSessions 10"), "sshd allows %lld sessions a connection",
+                     CONFIG_MEND("MaxSessions 10"), "sshd allows %lld sessions per connection",
                      settings->sessions);
     if (settings->alive_s > 0 && settings->alive_count != 0 &&
         settings->alive_s * (settings->alive_count > 0 ? settings->alive_count : 3) < SILENT_S)
-        checkup_find(checkup, CHECKUP_WARN, "a short break of the network ends connections",
+        checkup_find(checkup, CHECKUP_WARN, "a short network outage breaks connections",
                      CONFIG_MEND("ClientAliveInterval 30"),
-                     "sshd ends a connection that is silent for %lld s",
+                     "sshd closes a connection that is silent for %lld s",
                      settings->alive_s *
                          (settings->alive_count > 0 ? settings->alive_count : 3));
 }

@@ -47,10 +47,10 @@ static int is_malformed(const char *text, size_t size, struct error *err)
     size_t      count = 0, empty = 0;
 
     if (end[-1] != '\0')
-        return err_set(err, "GO frame: the variables are cut off");
+        return err_set(err, "GO frame: the variables are truncated");
     for (at = text; at < end; at += strlen(at) + 1) {
         if (*at != '\0' && (*at == '=' || strchr(at, '=') == NULL))
-            return err_set(err, "GO frame: it holds something that is not NAME=value");
+            return err_set(err, "GO frame: an entry is not NAME=value");
         count += *at != '\0';
         empty += *at == '\0';
     }

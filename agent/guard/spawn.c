@@ -139,14 +139,17 @@ int spawn_explain(const struct spawn_failure *failure, const char *path, const c
         return 126;
     case SPAWN_EXEC:
         if (failure->error == ENOENT && access(path, F_OK) == 0)
-            err_set(err, "cannot execute %s: the interpreter or loader it names does not exist",
+            err_set(err,
+                    "cannot execute %s: the interpreter or loader that it names does not exist",
                     path);
         else if (failure->error == ENOEXEC)
             err_set(err, "cannot execute %s: %s (no #! line, or built for another machine)",
                     path, why);
         else if (failure->error == E2BIG)
-            err_set(err, "cannot execute %s: %s (the kernel takes 128 KiB less one byte for"
-                    " one argument, and a quarter of `ulimit -s` for all)", path, why);
+            err_set(err,
+                    "cannot execute %s: %s (the kernel allows 128 KiB minus one byte per "
+                    "argument, and a quarter of `ulimit -s` for all)",
+                    path, why);
         else
             err_set(err, "cannot execute %s: %s", path, why);
         return failure->error == ENOENT ? 127 : 126;

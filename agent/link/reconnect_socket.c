@@ -135,8 +135,9 @@ int reconnect_socket_request(const json_t *body, const char **name, const char *
     if (json_unpack((json_t *)body, "{s:s, s:s, s:I}", "socket", name, "token", token, "received",
                     &position) < 0 ||
         (*name)[0] == '\0' || strlen(*name) > FRAME_SOCKET_MAX || position < 0)
-        return err_set(err, "RECONNECT frame: \"socket\", \"token\" or \"received\" is missing or "
-                            "cannot be");
+        return err_set(
+            err,
+            "RECONNECT frame: \"socket\", \"token\" or \"received\" is missing or invalid");
     *received = (uint64_t)position;
     return 0;
 }
@@ -234,7 +235,7 @@ static int hear(struct caller *caller, const struct frame *frame, struct error *
     if (body == NULL || reconnect_socket_request(body, &name, &token, &received, err) < 0)
         goto out;
     if (!same_token(self->token, token))
-        err_set(err, "that is not this run's token");
+        err_set(err, "wrong token for this run");
     else if (self->reconnect(caller->fd, received, self->arg, err) == 0)
         rc = 1;
 out:

@@ -185,7 +185,7 @@ static int connect_begin(struct probe *probe, const json_t *body, struct error *
         return err_set(err, "PROBE frame: \"addresses\", \"port\" or \"timeout_ms\" is invalid");
     for (i = 0; i < count; i++)
         if (!json_is_string(json_array_get(list, i)))
-            return err_set(err, "PROBE frame: an address that is not text");
+            return err_set(err, "PROBE frame: an address is not a string");
     probe->tries = connect_probe_new(probe->base, probe->token, reached_cb, probe);
     for (i = 0; i < count; i++)
         connect_probe_add(probe->tries, json_string_value(json_array_get(list, i)), (int)port, 0);
@@ -256,7 +256,8 @@ static int add_peer(struct probe *probe, const json_t *peer, struct error *err)
     json_int_t  node = json_integer_value(json_object_get(peer, "node"));
 
     if (address == NULL || port < 1 || port > 65535 || node < 0 || node > INT_MAX)
-        return err_set(err, "PROBE frame: a peer without \"addr\", \"port\" or \"node\"");
+        return err_set(
+            err, "PROBE frame: \"addr\", \"port\" or \"node\" of a peer is missing or invalid");
     connect_probe_add(probe->tries, address, (int)port, (int)node);
     return 0;
 }

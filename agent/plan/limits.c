@@ -115,19 +115,19 @@ static bool name_limit(struct failure *failure, int error, char *limit, size_t s
     case EMFILE:
     case ETOOMANYREFS: /* descriptors that are in flight to another process */
         getrlimit(RLIMIT_NOFILE, &most);
-        snprintf(limit, size, "the limit of file descriptors (RLIMIT_NOFILE) is %ju",
+        snprintf(limit, size, "the limit on file descriptors (RLIMIT_NOFILE) is %ju",
                  (uintmax_t)most.rlim_cur);
         snprintf(failure->hint, sizeof failure->hint, "raise ulimit -Hn on that node");
         return true;
     case EFBIG:
         getrlimit(RLIMIT_FSIZE, &most);
-        snprintf(limit, size, "the limit of the size of a file (RLIMIT_FSIZE) is %ju bytes",
+        snprintf(limit, size, "the file size limit (RLIMIT_FSIZE) is %ju bytes",
                  (uintmax_t)most.rlim_cur);
         snprintf(failure->hint, sizeof failure->hint, "raise ulimit -f on that node");
         return true;
     case ENFILE:
         snprintf(limit, size,
-                 "that machine has as many open files as /proc/sys/fs/file-max allows");
+                 "the open files of that machine have reached /proc/sys/fs/file-max");
         snprintf(failure->hint, sizeof failure->hint, "raise fs.file-max on that node");
         return true;
     default:
@@ -159,8 +159,10 @@ static void name_tasks(struct failure *failure, char *limit, size_t size)
     }
     if (!read_number("/proc/sys/kernel", "threads-max", &most))
         most = 0;
-    snprintf(limit, size, "a limit of processes was reached for a moment (pids.max of a control"
-             " group, or kernel.threads-max, which is %ld)", most);
+    snprintf(limit, size,
+             "a process limit was reached temporarily (pids.max of a control group, or "
+             "kernel.threads-max, which is %ld)",
+             most);
     snprintf(failure->hint, sizeof failure->hint, HINT_GROUP);
 }
 

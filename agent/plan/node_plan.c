@@ -162,8 +162,10 @@ static int read_reconnect(struct reader *in, struct node_plan *plan)
         return -1;
     if (plan->socket[0] == '\0' || strlen(plan->socket) > FRAME_SOCKET_MAX ||
         strlen(plan->token) < 32)
-        return err_set(in->err, "PLAN frame: a \"socket\" of 1 to %d bytes and a \"token\" of 32 "
-                                "are wanted", FRAME_SOCKET_MAX);
+        return err_set(
+            in->err,
+            "PLAN frame: \"socket\" must have 1 to %d bytes, and \"token\" at least 32",
+            FRAME_SOCKET_MAX);
     return 0;
 }
 
@@ -185,7 +187,8 @@ static int read_ranks(struct reader *in, struct node_plan *plan)
             return -1;
         for (j = 0; j < plan->ranks - 1; j++)
             if (plan->rank[j].rank == plan->rank[i].rank)
-                return err_set(in->err, "PLAN frame: rank %u twice", plan->rank[i].rank);
+                return err_set(in->err, "PLAN frame: rank %u appears twice",
+                               plan->rank[i].rank);
     }
     return 0;
 }
@@ -274,10 +277,10 @@ static int get_list(struct reader *in, const char *key, bool is_env, struct strl
                        NODE_PLAN_LISTS_MAX >> 20);
     *in->listed += blob->size;
     if (strlist_unpack(list, blob->bytes, blob->size) < 0)
-        return err_set(in->err, "PLAN frame: the blob of \"%s\" is cut off", key);
+        return err_set(in->err, "PLAN frame: the blob of \"%s\" is truncated", key);
     for (i = 0; is_env && i < list->count; i++)
         if (strchr(list->item[i], '=') == NULL || list->item[i][0] == '=')
-            return err_set(in->err, "PLAN frame: \"%s\" holds something that is not NAME=value",
+            return err_set(in->err, "PLAN frame: \"%s\" has an entry that is not NAME=value",
                            key);
     return 0;
 }

@@ -12,8 +12,9 @@
 #include "plan/node_plan.h"
 #include "plan/prepare.h"
 
-#define OPEN_MPI_HINT \
-    "build it with MPICH, or start it with Open MPI's mpirun; if each rank is to run alone, give " \
+#define OPEN_MPI_HINT                                                                          \
+    "build it with MPICH, or start it with Open MPI's mpirun; if each rank should run alone, " \
+    "use "                                                                                     \
     "--allow-open-mpi"
 
 /* Does this library belong to Open MPI, by its file name ("libmpi.so.40")? */

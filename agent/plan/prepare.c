@@ -130,8 +130,8 @@ int prepare_binding(const struct node_plan *plan, const struct strlist *base,
     if (plan->bind_list == NULL)
         return 0;
     if (env_get(base, "KMP_AFFINITY") != NULL || env_get(&plan->env, "KMP_AFFINITY") != NULL)
-        return failure_set(failure, EXIT_CANNOT_EXECUTE, "unset one of the two",
-                           "KMP_AFFINITY is set and would undo --bind_cores_to_rank");
+        return failure_set(failure, EXIT_CANNOT_EXECUTE, "use only one of the two",
+                           "KMP_AFFINITY is set and would override --bind_cores_to_rank");
     slot = xcalloc((size_t)plan->ranks, sizeof *slot);
     for (i = 0; i < plan->ranks; i++)
         slot[i] = plan->rank[i].slot;

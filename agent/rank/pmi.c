@@ -136,7 +136,7 @@ int pmi_union(struct pmi *pmi, const json_t *body, struct error *err)
     json_object_foreach (puts, key, value)
         if (!json_is_string(value) || !is_word(key, PMI_KEY_MAX) ||
             !is_word(json_string_value(value), PMI_VALUE_MAX))
-            return err_set(err, "KVS frame: a key or value that PMI cannot carry");
+            return err_set(err, "KVS frame: a key or value is too long or not ASCII");
         else if (store_put(pmi, key, json_string_value(value)) < 0)
             return err_set(err, "KVS frame: more than %u MiB of keys and values",
                            PMI_STORE_MAX >> 20);

@@ -144,9 +144,9 @@ void rank_explain(const struct rank *rank, struct failure *failure)
     if (its->step != SPAWN_OK)
         code = spawn_explain(its, rank->path, rank->ranks->plan->cwd, &why);
     else
-        err_set(&why, "rank %u was ended by %s before it was started", rank->plan->rank,
-                signal_name(WIFSIGNALED(rank->end.value) ? WTERMSIG(rank->end.value)
-                                                         : SIGKILL).text);
+        err_set(&why, "rank %u was killed by %s before it started", rank->plan->rank,
+                signal_name(WIFSIGNALED(rank->end.value) ? WTERMSIG(rank->end.value) : SIGKILL)
+                    .text);
     limits_failure(failure, its->error, "%s", why.text);
     if (failure->hint[0] == '\0')
         failure->code = code;

@@ -279,7 +279,7 @@ int ranks_shard(struct ranks *ranks, const struct frame *frame, struct error *er
             if (ranks->rank[i].plan->rank == frame->rank)
                 at = i;
     if (at < 0)
-        return err_set(err, "SHARD frame: rank %u is not here", frame->rank);
+        return err_set(err, "SHARD frame: rank %u is not on this node", frame->rank);
     if (frame->size == 0 || frame->size > PMI_LINE_MAX || frame->body[frame->size - 1] != '\n' ||
         memchr(frame->body, '\n', frame->size) != frame->body + frame->size - 1)
         return err_set(err, "SHARD frame: not one line");

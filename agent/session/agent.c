@@ -230,8 +230,8 @@ static void session_has_ended(struct agent *agent)
     struct failure failure;
 
     failure_set(&failure, EXIT_LOST,
-                "its machine or Pod is going down; if not, logind has ended the session:"
-                " loginctl enable-linger, or KillUserProcesses=no in logind.conf",
+                "its machine or Pod is going down; if not, logind ended the session: run "
+                "loginctl enable-linger, or set KillUserProcesses=no in logind.conf",
                 "the login session ended (%s to muster's agent)",
                 signal_name(agent->session_signal).text);
     agent_fail(agent, "run", &failure);

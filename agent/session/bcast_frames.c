@@ -61,8 +61,10 @@ int bcast_frames_take_tree(struct agent *agent, const struct frame *frame,
     (void)frame;
     if (root == NULL || tree < 0 || tree >= BCAST_TREES_MAX) {
         free(root);
-        return err_set(err, "TREE frame: \"tree\" is not a number below %d, or \"root\" not that "
-                       "of a blob with an absolute path", BCAST_TREES_MAX);
+        return err_set(err,
+                       "TREE frame: \"tree\" is not a number below %d, or \"root\" does not "
+                       "name a blob with an absolute path",
+                       BCAST_TREES_MAX);
     }
     blobs_clear(&agent->blobs);
     if (bcast_receive_root(bcast_open(agent)->receiver, (uint32_t)tree, root, &why) < 0) {

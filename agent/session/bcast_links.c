@@ -120,7 +120,7 @@ static int read_callers(const json_t *body, struct strlist *callers, struct erro
         return err_set(err, "LISTEN frame: \"callers\" is not a list of addresses");
     json_array_foreach(list, i, address) {
         if (!json_is_string(address))
-            return err_set(err, "LISTEN frame: an address that is not text");
+            return err_set(err, "LISTEN frame: an address is not a string");
         strlist_add(callers, json_string_value(address));
     }
     return 0;

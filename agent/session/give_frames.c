@@ -70,8 +70,10 @@ int give_frames_take_give(struct agent *agent, const struct frame *frame, const 
     blobs_clear(&agent->blobs);
     if (paths.count == 0 || agent->give != NULL) {
         strlist_clear(&paths);
-        return err_set(err, "GIVE frame a second time, or \"paths\" not that of a blob with up to "
-                       "%d paths", PATHS_MAX);
+        return err_set(
+            err,
+            "GIVE frame: sent twice, or \"paths\" does not name a blob with up to %d paths",
+            PATHS_MAX);
     }
     OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
     agent->give = xcalloc(1, sizeof *agent->give);
@@ -202,7 +204,7 @@ static int check_ids(const struct agent *agent, const struct frame *frame, size_
 
 static int no_such_chunk(const struct frame *frame, struct error *err)
 {
-    return err_set(err, "%s frame: a chunk that was not sent as an entry",
+    return err_set(err, "%s frame: it names a chunk that was not announced by an entry",
                    frame_name(frame->type));
 }
 

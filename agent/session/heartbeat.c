@@ -134,8 +134,9 @@ static void notice_open_mpi(struct agent *agent)
         ranks_open_mpi(&agent->ranks) == NULL)
         return;
     failure_set(&failure, EXIT_CANNOT_EXECUTE, OPEN_MPI_HINT,
-                "the ranks use Open MPI (%s) and do not find each other under muster: each is a "
-                "world of its own", ranks_open_mpi(&agent->ranks));
+                "the ranks use Open MPI (%s) and cannot find each other under muster: each is "
+                "a world of its own",
+                ranks_open_mpi(&agent->ranks));
     agent_fail(agent, "run", &failure);
 }
 

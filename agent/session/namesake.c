@@ -98,9 +98,10 @@ static void again_cb(evutil_socket_t fd, short what, void *arg)
     } else if (clock_now_ns() < watch->until_ns) {
         xevent_add(watch->again, &pause);
     } else {
-        failure_set(&failure, EXIT_WAITED, "look for it with muster clean",
-                    "the run with the same name was asked to end, and has not ended within %g s: "
-                    "%s", agent->plan.replace_s, watch->other.run);
+        failure_set(
+            &failure, EXIT_WAITED, "look for it with muster clean",
+            "the run with the same name was asked to end but did not end within %g s: %s",
+            agent->plan.replace_s, watch->other.run);
         agent_fail(agent, "plan", &failure);
     }
 }
@@ -117,6 +118,6 @@ static void replaced(const char *run_id, void *arg)
         (agent->state < AGENT_RUNNING && agent->plan.replace_s > 0 &&
          strcmp(agent->plan.run_id, run_id) > 0))
         return;
-    failure_set(&failure, 128 + SIGTERM, "", "%s takes the place of this run (--replace)", run_id);
+    failure_set(&failure, 128 + SIGTERM, "", "%s replaces this run (--replace)", run_id);
     agent_fail(agent, agent->state < AGENT_RUNNING ? "plan" : "run", &failure);
 }

@@ -93,7 +93,7 @@ void notice_session_ends(struct agent *agent, double left_s)
         .is_known = true, .is_session = true,
         .at_ns = clock_boot_ns() + (int64_t)(left_s * NS_PER_S) };
     snprintf(agent->going.reason, sizeof agent->going.reason,
-             "its machine, Pod or login session ends: %s to muster's agent",
+             "its machine, Pod or login session is ending: muster's agent received %s",
              signal_name(agent->session_signal).text);
     tell_going(agent);
 }

@@ -27,9 +27,10 @@ void takeover_begin(struct agent *agent)
 
     guard_events_stop_reading(agent);
     takeover->is_on = true;
-    failure_set(&failure, EXIT_LOST, "",
-                "muster's guard process %s; muster ends everything it started on this node",
-                what_happened(agent->guard.silent_as));
+    failure_set(
+        &failure, EXIT_LOST, "",
+        "muster's guard process %s; muster kills everything that it started on this node",
+        what_happened(agent->guard.silent_as));
     stop_init(&takeover->stop, &agent->guard.contain, getpid());
     takeover->again = evtimer_new(agent->base, again_cb, agent);
     if (takeover->again == NULL)
@@ -57,9 +58,9 @@ static const char *what_happened(char silent_as)
     case 'T':
         return "was stopped again and again";
     case 't':
-        return "was held by a debugger";
+        return "was stopped by a debugger";
     case 'R':
-        return "could not end in time what kept forking";
+        return "could not kill processes that kept forking";
     case 'D':
         return "hung in the kernel (does a file system or device hang?)";
     default:

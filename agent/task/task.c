@@ -62,7 +62,7 @@ int task_request_read(struct task_request *request, const json_t *body,
     const json_t *id = json_object_get(body, "id"), *s = json_object_get(body, "deadline_s");
 
     if (name == NULL)
-        return err_set(err, "TASK frame: \"task\" is not a text");
+        return err_set(err, "TASK frame: \"task\" is not a string");
     if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) > UINT32_MAX)
         return err_set(err, "TASK frame: \"id\" is not a number");
     if (!json_is_number(s) || !(json_number_value(s) > 0) ||

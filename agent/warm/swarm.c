@@ -181,9 +181,9 @@ static int expect(struct swarm *swarm, const json_t *request, const unsigned cha
         if (link.number == 0 || json_array_size(list) > ADDRESSES_MAX ||
             !seal_read_hex(json_string_value(json_object_get(item, "answer")), link.key,
                            sizeof link.key))
-            return err_set(err,
-                           "swarm: a node whose \"answer_link\", \"answer\" or \"addresses\" "
-                           "is invalid");
+            return err_set(
+                err,
+                "swarm: \"answer_link\", \"answer\" or \"addresses\" of a node is invalid");
         json_array_foreach(list, k, one)
             strlist_add(&callers, json_is_string(one) ? json_string_value(one) : "");
         if (bcast_serve_expect(swarm->serve, &link, &callers, &why) < 0)

@@ -76,9 +76,8 @@ static int read_peer(struct swarm_peer *peer, const json_t *item, struct error *
         link > UINT32_MAX ||
         !seal_read_hex(json_string_value(json_object_get(item, "ask")), peer->link.key,
                        sizeof peer->link.key))
-        return err_set(err,
-                       "swarm: a node whose \"name\", \"address\", \"port\", \"ask_link\" or "
-                       "\"ask\" is invalid");
+        return err_set(err, "swarm: \"name\", \"address\", \"port\", \"ask_link\" or \"ask\" "
+                            "of a node is invalid");
     return 0;
 }
 
@@ -169,7 +168,7 @@ static void chunk_cb(struct chunk chunk, const void *bytes, size_t size, void *a
         return;
     number = peer->want[peer->settled];
     if (peers->ops->number(chunk, peers->arg) != (int64_t)number) {
-        give_up(peer, "it answers what it was not asked");
+        give_up(peer, "it sent a chunk that was not requested");
         return;
     }
     peer->settled++;
@@ -215,7 +214,7 @@ static void tick(struct swarm_peer *peer, int64_t now_ns)
     } else if (peer->is_cut && now_ns - peer->called_ns > (int64_t)(AGAIN_S * NS_PER_S)) {
         call(peer);
     } else if (peer->is_linked && now_ns - peer->progress_ns > SWARM_STALL_S * NS_PER_S) {
-        give_up(peer, "nothing came for a long time");
+        give_up(peer, "it has sent nothing for 30 s");
     }
     if (peer->is_over) {
         bcast_fetch_free(peer->fetch);

@@ -47,7 +47,7 @@ int warm_list_parse(const char *text, struct warm_list *list, struct error *err)
 
     *list = (struct warm_list){ 0 };
     if (strncmp(text, HEAD, strlen(HEAD)) != 0)
-        return err_set(err, "line 1: is not '# muster warm 1'");
+        return err_set(err, "line 1: must be '# muster warm 1'");
     for (text += strlen(HEAD); *text != '\0'; text += length + (text[length] == '\n')) {
         length = strcspn(text, "\n");
         line++;
@@ -71,7 +71,7 @@ static int parse_line(const char *line, size_t length, struct warm_list *list,
         errno = 0;
         number[i] = line[used] >= '0' && line[used] <= '9' ? strtoll(line + used, &end, 10) : -1;
         if (number[i] < 0 || errno != 0 || *end != ' ')
-            return err_set(err, "is not OFFSET LENGTH PATH");
+            return err_set(err, "must be OFFSET LENGTH PATH");
         used = (size_t)(end - line) + 1;
     }
     if (used >= length || line[used] != '/')

@@ -104,8 +104,7 @@ static int parse_file(const char *line, struct warm_sums *sums, struct error *er
         *line != '/')
         return err_set(err, "is not file SIZE INODE MTIME CTIME PATH");
     if (sums->files >= WARM_RANGES_MAX || number[0] > (int64_t)CHUNK_BYTES * INT32_MAX)
-        return err_set(err, "more than %u files, or a larger one than there are",
-                       WARM_RANGES_MAX);
+        return err_set(err, "more than %u files, or a file that is too large", WARM_RANGES_MAX);
     about.st_size = number[0];
     about.st_ino = (ino_t)number[1];
     add_file(sums, line, &about);
@@ -142,7 +141,7 @@ static int parse_chunk(const char *line, struct warm_sums *sums, struct error *e
 
     if (file == NULL || index == ULONG_MAX || *end != ' ' ||
         !seal_read_hex(end + 1, hash, sizeof hash))
-        return err_set(err, "is not INDEX SHA-256 of a file");
+        return err_set(err, "must be INDEX SHA-256, after a file line");
     if (index >= chunk_count((uint64_t)file->size) ||
         (file->count > 0 && index <= sums->chunk[sums->chunks - 1].index))
         return err_set(err, "the file has no such chunk, or it is out of order");

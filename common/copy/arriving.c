@@ -17,7 +17,7 @@ int arriving_begin(struct arriving *arriving, const struct bcast_receive *receiv
     if (size != CHUNK_ID_BYTES)
         return err_set(err, "FILE frame of %zu bytes", size);
     if (arriving->size > 0)
-        return err_set(err, "FILE frame before the end of the last chunk");
+        return err_set(err, "FILE frame before the end of the previous chunk");
     arriving->chunk = chunk_get(body);
     arriving->size = bcast_receive_chunk_size(receiver, arriving->chunk);
     arriving->came = 0;

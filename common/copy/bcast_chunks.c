@@ -36,7 +36,7 @@ int bcast_receive_sums(struct bcast_receive *receiver, const unsigned char *body
     int rc = 0;
 
     if (size % CHUNK_ROW_BYTES != 0)
-        return err_set(err, "SUMS frame with a row that is cut off");
+        return err_set(err, "SUMS frame with a truncated row");
     for (; size > 0 && rc == 0; size -= CHUNK_ROW_BYTES, body += CHUNK_ROW_BYTES)
         rc = take_row(receiver, body, err);
     bcast_receive_forget(receiver);
@@ -150,7 +150,7 @@ void bcast_receive_spoilt(struct bcast_receive *receiver, struct chunk chunk)
         return;
     receiver->counts.rows += chunk_rows_remove_file(&receiver->open, chunk.tree, chunk.file);
     receiver->ops->failed(chunk.tree, chunk.file, item->path, "read",
-                          "it changed while it was sent", false, receiver->arg);
+                          "it changed while it was being sent", false, receiver->arg);
     items_settle(item, ITEM_NONE);
 }
 

@@ -73,7 +73,7 @@ int bcast_receive_root(struct bcast_receive *receiver, uint32_t tree, const char
     int fd;
 
     if (tree >= BCAST_TREES_MAX || (tree < receiver->trees && receiver->tree[tree].root_fd >= 0))
-        return err_set(err, "tree %u a second time, or more than %d trees", tree, BCAST_TREES_MAX);
+        return err_set(err, "tree %u sent twice, or more than %d trees", tree, BCAST_TREES_MAX);
     fd = make_dirs(root) < 0 ? -1 : open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return err_set(err, "%.400s: %s", root, strerror(errno));

@@ -144,7 +144,7 @@ static void add_source(struct trees *trees, const char *path, const char *to,
     size_t      tree;
 
     if (slash == NULL || slash[1] == '\0') {
-        strlist_add(problems, "/: name what to copy, not all of this machine");
+        strlist_add(problems, "/: name the files to copy, not the whole machine");
         return;
     }
     here = slash > path ? xstrndup(path, (size_t)(slash - path)) : xstrdup("/");

@@ -53,7 +53,7 @@ int elastic_plan(struct elastic_plan *plan, const struct elastic_request *reques
     if (by_node && world == 0)
         return err_set(err, "elasticity version 0.2 needs the number of ranks");
     if (by_node && world % request->model_parallel != 0)
-        return err_set(err, "%lld ranks are no multiple of model_parallel_size %lld",
+        return err_set(err, "%lld ranks are not a multiple of model_parallel_size %lld",
                        (long long)world, (long long)request->model_parallel);
     if ((by_node ? plan_nodes(plan, request, world, err) : plan_worlds(plan, request, err)) < 0)
         return -1;
@@ -81,16 +81,17 @@ static int check(const struct elastic_request *request, struct error *err)
     if (request->version != 0.1 && request->version != 0.2)
         return err_set(err, "elasticity version %g is neither 0.1 nor 0.2", request->version);
     if (request->version == 0.1 && request->model_parallel > 1)
-        return err_set(err, "elasticity version 0.1 knows no model_parallel_size");
+        return err_set(err, "elasticity version 0.1 does not support model_parallel_size");
     if (request->max_batch > ELASTIC_BATCH_MAX)
         return err_set(err, "max_train_batch_size is more than %d", ELASTIC_BATCH_MAX);
     if (request->micros == 0 || request->micros > ELASTIC_MICRO_MAX)
-        return err_set(err, "micro_batch_sizes has not 1 to %d numbers", ELASTIC_MICRO_MAX);
+        return err_set(err, "micro_batch_sizes must have 1 to %d numbers", ELASTIC_MICRO_MAX);
     if (request->max_ranks < request->min_ranks)
         return err_set(err, "max_gpus %lld is less than min_gpus %lld",
                        (long long)request->max_ranks, (long long)request->min_ranks);
     if (request->ranks_per_node % request->model_parallel != 0)
-        return err_set(err, "num_gpus_per_node %lld is no multiple of model_parallel_size %lld",
+        return err_set(err,
+                       "num_gpus_per_node %lld is not a multiple of model_parallel_size %lld",
                        (long long)request->ranks_per_node, (long long)request->model_parallel);
     for (i = 0; i < request->micros; i++)
         if (request->micro[i] > request->max_batch)
@@ -261,7 +262,7 @@ static int check_world(const struct elastic_plan *plan, int64_t world, struct er
         return 0;
     for (i = 0; i < plan->count && at < sizeof list - 24; i++)
         at += (size_t)snprintf(list + at, sizeof list - at, " %lld", (long long)plan->worlds[i]);
-    return err_set(err, "%lld ranks do not suit batch size %lld, these do:%s%s",
+    return err_set(err, "%lld ranks do not fit batch size %lld; these do:%s%s",
                    (long long)world, (long long)plan->batch, list,
                    i < plan->count ? " ..." : "");
 }

@@ -153,7 +153,7 @@ def _descriptor():
     if "MUSTER_RUN_ID" not in os.environ:
         raise Error("this process was not started by muster: there are no shards")
     if "PMI_FD" not in os.environ:
-        raise Error("there are no shards with muster exec and --no_ssh (PMI_FD is not set)")
+        raise Error("muster exec and --no_ssh have no shards (PMI_FD is not set)")
     fd = int(os.environ["PMI_FD"])
     try:
         if stat.S_ISSOCK(os.fstat(fd).st_mode):
@@ -175,7 +175,7 @@ def _ask(command, **words):
         with _mutex:
             answer = _exchange(fd, line.encode() + b"\n", tag, until)
     except OSError as error:  # muster has exited, or this process is exiting
-        raise Error(f"muster cannot be asked (PMI_FD): {error.strerror}") from error
+        raise Error(f"cannot send to muster (PMI_FD): {error.strerror}") from error
     if answer["rc"] == "-1":
         raise Error("shards: " + answer["msg"].replace("_", " "))
     return answer
@@ -201,7 +201,7 @@ def _lock(fd, until):
             if error.errno not in (errno.EAGAIN, errno.EACCES, errno.EINTR):
                 raise
         if time.monotonic() > until:
-            raise Error(f"another process of this rank waits for muster for {ANSWER_S:.0f} s")
+            raise Error(f"another process of this rank has waited for muster for {ANSWER_S:.0f} s")
         time.sleep(0.001)
 
 

@@ -147,7 +147,8 @@ static int ask(struct api *api, const char *method, const char *path, const json
         if (clock_now_ns() + (int64_t)(asked_s * NS_PER_S) > until)
             break;
         log_info("%s %s: %s; trying again", method, path,
-                 status == 0 ? curl_easy_strerror(call.result) : "the server is busy or away");
+                 status == 0 ? curl_easy_strerror(call.result)
+                             : "the server is busy or unreachable");
         buffer_clear(&call.body);
         pause_for(api, asked_s);
         pause_s = pause_s * 2 < LONGEST_PAUSE_S ? pause_s * 2 : LONGEST_PAUSE_S;
@@ -169,7 +170,7 @@ static int ask(struct api *api, const char *method, const char *path, const json
         refuse(method, path, status, document, err);
         status = -1;
     } else if (status < 300 && document == NULL) {
-        err_set(err, "%s %s: the answer is no JSON", method, path);
+        err_set(err, "%s %s: the answer is not JSON", method, path);
         status = -1;
     }
     if (reply != NULL && status > 0)

@@ -194,7 +194,7 @@ static int has_failed(const char *what, pid_t pid, char *says, struct error *err
     if (WIFEXITED(status) && WEXITSTATUS(status) == NO_PROGRAM)
         return err_set(err, "kubectl is not on PATH; muster k8s reaches the cluster through it");
     if (says[0] == '\0')
-        return err_set(err, "%s: no answer for %d s; does `kubectl get pods` work?", what,
+        return err_set(err, "%s: no answer within %d s; does `kubectl get pods` work?", what,
                        PROXY_START_S);
     return err_set(err, "%s: %s", what, says);
 }

@@ -115,7 +115,7 @@ static int list(struct watch *watch, struct error *err)
         free(more);
         if (status != 200) {
             if (status > 0) {
-                err_set(err, "%s: there is no such list (%d)", watch->path, status);
+                err_set(err, "%s: no such list (status %d)", watch->path, status);
                 json_decref(reply);
             }
             return -1;

@@ -80,12 +80,14 @@ int command_scale(const struct subcommand *self, char *const *argv)
 static bool has_what_to_scale(const struct query *query, struct error *err)
 {
     if (query->file != NULL && (query->workers > 0 || query->names.count > 0))
-        err_set(err, "-f %s: the document says which job and how many; write nothing else",
-                query->file);
+        err_set(
+            err,
+            "-f %s: the document names the job and the number of workers; give nothing else",
+            query->file);
     else if (query->file == NULL && query->names.count == 0)
         err_set(err, "the name of a job is missing; `muster k8s list` shows them");
     else if (query->file == NULL && query->workers == 0)
-        err_set(err, "--workers=N is missing: how many workers the job is to have");
+        err_set(err, "--workers=N is missing: the number of workers that the job should have");
     else
         return true;
     return false;

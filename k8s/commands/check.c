@@ -59,8 +59,9 @@ int command_check(const struct subcommand *self, char *const *argv)
     if (missing < 0)
         log_error("%s", err.text);
     else if (missing > 0)
-        log_error("namespace %s: rights that submit needs are missing; ask for a role with them",
-                  query.place.space);
+        log_error(
+            "namespace %s: you lack rights that submit needs; ask your administrator for them",
+            query.place.space);
     query_end(&query);
     return missing != 0 ? EXIT_UNREACHABLE : 0;
 }

@@ -297,7 +297,7 @@ static bool tell(struct held *held, const struct plan *plan)
     } else {
         quiet_until_ns = clock_now_ns() + ASK_S * NS_PER_S;
         if (!has_warned)
-            log_warn("job %s: no Event can be written: %s", held->job.name, why.text);
+            log_warn("job %s: cannot write an Event: %s", held->job.name, why.text);
         has_warned = true;
     }
     return held->observed.changes == before;

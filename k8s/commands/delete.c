@@ -89,7 +89,7 @@ static int wait_gone(const struct query *query, const struct job *job, struct ob
         if (left == 0)
             return 0;
         if (clock_now_ns() > until)
-            return err_set(err, "after %d s, %zu objects are still there: %s %s ...", GONE_S, left,
+            return err_set(err, "after %d s, %zu objects still exist: %s %s ...", GONE_S, left,
                            object_kinds[object_name(job, last).kind].name,
                            object_name(job, last).text);
         api_wait(query->place.api, LOOK_S, -1);

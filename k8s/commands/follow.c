@@ -111,7 +111,7 @@ int follow_wait(const struct place *place, struct job *job, struct observed *obs
         }
         if (status < 0) {
             log_error("%s", err.text);
-            log_error("the job may be running; `muster k8s get %s` tells", job->name);
+            log_error("the job may still be running; see `muster k8s get %s`", job->name);
             status = EXIT_UNREACHABLE;
             break;
         }

@@ -76,7 +76,7 @@ static void print_job(const struct query *query, const struct job *job,
     if (plan->why[0] != '\0')
         printf("Reason:    %s\n", plan->why);
     if (observed->attempts.last[0] != '\0')
-        printf("Before:    %s\n", observed->attempts.last);
+        printf("Previous:  %s\n", observed->attempts.last);
     print_pods(query, job, observed);
     print_lines(observed->lines);
 }

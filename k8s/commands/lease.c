@@ -50,7 +50,7 @@ int lease_step(struct lease *lease, struct error *err)
         rc = write_lease(lease, document, lease->identity, err);
     else if (rc == 0) {
         if (lease->is_held)
-            log_warn("another controller acts: %s", lease->holder);
+            log_warn("another controller is active: %s", lease->holder);
         lease->is_held = false;
     }
     json_decref(document);

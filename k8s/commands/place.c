@@ -125,8 +125,8 @@ int place_refresh(struct job *job, struct observed *observed, struct error *err)
     if (!observed->is_job_new)
         return 0;
     if (read_job(observed->job, &changed, &why) < 0)
-        return err_set(err, "ConfigMap %.80s was changed, and is no job any more: %s", job->name,
-                       why.text);
+        return err_set(err, "ConfigMap %.80s was changed, and is no longer a valid job: %s",
+                       job->name, why.text);
     if (changed.space == NULL && job->space != NULL)
         changed.space = xstrdup(job->space);
     job_clear(job);
@@ -142,7 +142,7 @@ static int read_job(const char *text, struct job *job, struct error *err)
     int     rc;
 
     if (document == NULL)
-        return err_set(err, "it has no job");
+        return err_set(err, "it contains no job");
     rc = job_from_document(job, document, err);
     json_decref(document);
     if (rc == 0 && job_check(job, err) < 0) {

@@ -92,7 +92,7 @@ static int set_instance(void *to, const char *value, struct error *err)
 static int set_identity(void *to, const char *value, struct error *err)
 {
     if (value[0] == '\0' || strlen(value) > 100)
-        return err_set(err, "must have 1 to 100 letters");
+        return err_set(err, "must have 1 to 100 characters");
     ((struct query *)to)->identity = value;
     return 0;
 }
@@ -102,20 +102,25 @@ static const struct {
     struct arg_row row;
 } all_rows[] = {
     { QUERY_OUTPUT, { "output", 'o', "FORMAT", "json, yaml, wide or name", set_output } },
-    { QUERY_ALL, { "all-namespaces", 'A', NULL, "those of all namespaces", set_all } },
-    { QUERY_FOLLOW, { "follow", 'f', NULL, "go along until the job ends", set_follow } },
+    { QUERY_ALL, { "all-namespaces", 'A', NULL, "the jobs of all namespaces", set_all } },
+    { QUERY_FOLLOW,
+      { "follow", 'f', NULL, "follow the output until the job ends", set_follow } },
     { QUERY_FILE, { "file", 'f', "FILE", "a ScaleIn or ScaleOut document", set_file } },
-    { QUERY_WATCH, { "watch", 'w', NULL, "a line for each change, until the end", set_watch } },
+    { QUERY_WATCH,
+      { "watch", 'w', NULL, "print a line for each change, until the end", set_watch } },
     { QUERY_TAIL, { "tail", 't', "LINES", "only the last LINES lines at first", set_tail } },
     { QUERY_INSTANCE,
-      { "instance", 'i', "POD", "another Pod than the launcher", set_instance } },
+      { "instance", 'i', "POD", "a Pod other than the launcher", set_instance } },
     { QUERY_IDENTITY,
-      { "identity", 0, "NAME", "holder of the Lease (default host name)", set_identity } },
-    { QUERY_PORT, { "port", 0, "PORT", "here (default 6006)", set_port } },
+      { "identity", 0, "NAME", "holder of the Lease (default: the host name)", set_identity } },
+    { QUERY_PORT, { "port", 0, "PORT", "local port (default 6006)", set_port } },
     { QUERY_WORKERS, { "workers", 'w', "N", "the new number of workers", set_workers } },
-    { QUERY_SINCE, { "since", 's', "TIME", "only those that ended before: 3d, 12h", set_since } },
-    { 0, { "namespace", 'n', "NAME", "where (default: the context's)", place_set_space } },
-    { 0, { "context", 0, "NAME", "of the kubeconfig (default: the current)", place_set_context } },
+    { QUERY_SINCE,
+      { "since", 's', "TIME", "only jobs that ended more than TIME ago: 3d, 12h", set_since } },
+    { 0, { "namespace", 'n', "NAME", "namespace (default: the context's)", place_set_space } },
+    { 0,
+      { "context", 0, "NAME", "context in the kubeconfig (default: the current)",
+        place_set_context } },
 };
 
 int query_begin(struct query *query, const struct subcommand *self, char *const *argv,
@@ -141,7 +146,7 @@ int query_begin(struct query *query, const struct subcommand *self, char *const 
     else if (query->names.count < least)
         log_error("the name of a job is missing; `muster k8s list` shows them");
     else if (query->names.count > most)
-        log_error("'%.80s': there is one argument too many", query->names.item[most]);
+        log_error("'%.80s': too many arguments", query->names.item[most]);
     else if (place_open(&query->place, &err) == 0)
         return 0;
     else {

@@ -26,8 +26,8 @@ int resource_tell(struct held *held, struct error *err)
     if (held->rival == NULL)
         return 0;
     err_set(&why,
-            "a job %s exists already that is not of this resource; delete it, or take "
-            "another name",
+            "a job %s already exists and does not belong to this resource; delete it, or "
+            "choose another name",
             held->job.name);
     return write_status(held, &held->rival,
                         status_refuse(outcome_names[OUTCOME_FOREIGN], why.text), err);

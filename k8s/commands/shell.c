@@ -35,9 +35,11 @@ static int find_running(const struct query *query, const struct job *job,
     pod = &observed->object[*number];
     if (pod->exists && pod->phase == POD_RUNNING)
         return 0;
-    return err_set(err, "Pod %s is not running (%s); `muster k8s get %s` shows which are, to be "
-                   "named with --instance", object_name(job, *number).text,
-                   pod->exists ? pod_phases[pod->phase] : "there is none", job->name);
+    return err_set(err,
+                   "Pod %s is not running (%s); `muster k8s get %s` shows which Pods are; name "
+                   "one with --instance",
+                   object_name(job, *number).text,
+                   pod->exists ? pod_phases[pod->phase] : "it does not exist", job->name);
 }
 
 static int add_words(const struct query *query, const struct job *job, struct observed *observed,

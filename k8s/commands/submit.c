@@ -105,9 +105,9 @@ static int set_context(void *to, const char *value, struct error *err)
 
 static const struct arg_row own_rows[] = {
     { "file", 'f', "FILE", "a document: DeepSpeedJob or MPIJob", set_file },
-    { "wait", 'w', NULL, "stay, show the log, exit with the run's status", set_wait },
+    { "wait", 'w', NULL, "wait, show the log, exit with the run's status", set_wait },
     { "dry-run", 0, NULL, "print all objects, create none", set_dry_run },
-    { "output", 'o', "FORMAT", "of --dry-run: yaml or json", set_output },
+    { "output", 'o', "FORMAT", "format of --dry-run: yaml or json", set_output },
     { "context", 0, "NAME", NULL, set_context },
 };
 #define OWN_ROWS (sizeof own_rows / sizeof own_rows[0])
@@ -150,7 +150,7 @@ static int check_utf8(char *const *argv, struct error *err)
         for (at = *argv; *at != '\0'; at += size) {
             size = utf8_decode(at, strlen(at), &code);
             if (size == 0)
-                return err_set(err, "'%.80s' is no UTF-8, which Kubernetes asks for", *argv);
+                return err_set(err, "'%.80s' is not UTF-8, which Kubernetes requires", *argv);
         }
     return 0;
 }
@@ -165,9 +165,9 @@ static int read_file(struct submit *submit, const struct strlist *words, int *ex
     int          rc;
 
     if (submit->argv.has_fields || words->count > 0)
-        return err_set(err,
-                       "-f %s: the document says all of the job; take away the other options%s",
-                       submit->file, words->count > 0 ? " and the command" : "");
+        return err_set(
+            err, "-f %s: the document describes the whole job; remove the other options%s",
+            submit->file, words->count > 0 ? " and the command" : "");
     *exit_code = EXIT_DATA;
     bytes = file_read(submit->file, YAML_BYTES_MAX, &size, err);
     if (bytes == NULL)
@@ -184,7 +184,7 @@ static int read_file(struct submit *submit, const struct strlist *words, int *ex
         err_set(err, "%s: %s", submit->file, why.text);
     else if (space != NULL) { /* -n must agree, as in kubectl */
         if (submit->job.space != NULL && strcmp(submit->job.space, space) != 0)
-            rc = err_set(err, "%s: metadata.namespace is %.80s, but --namespace %.80s",
+            rc = err_set(err, "%s: metadata.namespace is %.80s, but --namespace is %.80s",
                          submit->file, submit->job.space, space);
         free(submit->job.space);
         submit->job.space = xstrdup(space);
@@ -283,7 +283,8 @@ static int find_same(struct submit *submit, struct observed *observed, struct er
     json_decref(there);
     job_clear(&old);
     if (!is_same) {
-        err_set(err, "a job %s exists already; `muster k8s delete %s`, or take another --name",
+        err_set(err,
+                "a job %s already exists; run `muster k8s delete %s`, or choose another --name",
                 submit->job.name, submit->job.name);
         return EXIT_CREATE;
     }
@@ -294,7 +295,7 @@ static int find_same(struct submit *submit, struct observed *observed, struct er
     if (observed->outcome == OUTCOME_NONE && observed->object[OBJECT_ANCHOR].exists &&
         !observed->object[object_launcher(&submit->job)].exists)
         return 0;
-    err_set(err, "the job %s was submitted already; `muster k8s get %s` shows it",
+    err_set(err, "the job %s was already submitted; `muster k8s get %s` shows it",
             submit->job.name, submit->job.name);
     return EXIT_CREATE;
 }
@@ -309,8 +310,9 @@ static bool is_another_at_work(struct submit *submit, struct observed *observed)
         (submit->until_ns != 0 && clock_now_ns() > submit->until_ns))
         return false;
     if (submit->until_ns == 0) {
-        log_warn("the job %s is there without its launcher: waiting, since somebody may be "
-                 "submitting it just now", submit->job.name);
+        log_warn("the job %s has no launcher yet: waiting, because another submit may be "
+                 "creating it",
+                 submit->job.name);
         submit->until_ns = clock_now_ns() + ANOTHER_S * NS_PER_S;
     }
     api_wait(submit->place.api, 1, -1);
@@ -323,8 +325,10 @@ static int begin(struct submit *submit, struct observed *observed, struct error 
     int rc = execute_begin(&submit->place, &submit->job, observed, err);
 
     if (rc == 0)
-        err_set(err, "somebody else has submitted a job %s at this moment; `muster k8s get %s` "
-                "shows it, or take another --name", submit->job.name, submit->job.name);
+        err_set(err,
+                "another submit has just created a job %s; `muster k8s get %s` shows it, or "
+                "choose another --name",
+                submit->job.name, submit->job.name);
     return rc > 0 ? 0 : EXIT_CREATE;
 }
 
@@ -339,8 +343,8 @@ static void take_back(const struct submit *submit, const struct observed *observ
         !observed->object[OBJECT_ANCHOR].exists)
         return;
     if (execute_delete(&submit->place, &submit->job, observed, &err) == 0)
-        log_warn("the job %s was not submitted: what had been created is deleted again", name);
+        log_warn("the job %s was not submitted; its objects are deleted again", name);
     else
-        log_error("%s; a part of job %s is still there: `muster k8s delete %s`", err.text, name,
-                  name);
+        log_error("%s; a part of job %s still exists: run `muster k8s delete %s`", err.text,
+                  name, name);
 }

@@ -133,7 +133,7 @@ static int read_args(struct init *init, char **argv, struct error *err)
             if (parse_seconds(*argv + 12, 1, INT_MAX, &init->wait_s, err) < 0)
                 return -1;
         } else
-            return err_set(err, "there is no option '%.60s'; see muster-k8s(1)", *argv);
+            return err_set(err, "unknown option '%.60s'; see muster-k8s(1)", *argv);
     }
     if (*argv != NULL && argv[1] != NULL)
         init->command = argv + 1;
@@ -204,7 +204,7 @@ static int live(struct init *init, const sigset_t *signals)
             (!tell_processes(0, NULL) || (init->until_ns > 0 && clock_now_ns() > init->until_ns)))
             return init->is_idle ? 128 + SIGTERM : 0; /* idle: nothing has succeeded */
         if (init->has_sshd && init->sshd == 0 && !init->is_ending) {
-            log_error("sshd has ended: no rank can be started here any more");
+            log_error("sshd has exited: no more ranks can start here");
             return EXIT_INTERNAL;
         }
     }

@@ -96,11 +96,10 @@ static int write_config(const char *path, const char *run, const char *secrets, 
     int                  rc;
 
     if (user == NULL)
-        return err_set(
-            err,
-            "uid %d has no line in /etc/passwd of this image, so sshd lets nobody in; "
-            "see contrib/kubernetes/Dockerfile",
-            (int)getuid());
+        return err_set(err,
+                       "uid %d is not in /etc/passwd of this image, so sshd accepts no login; "
+                       "see contrib/kubernetes/Dockerfile",
+                       (int)getuid());
     text = xasprintf("Port %d\nHostKey %s/host_key\nAuthorizedKeysFile %s/authorized_keys\n"
                      "AllowUsers %s\nPidFile none\nUsePAM no\nStrictModes no\n"
                      "AuthenticationMethods publickey\nPasswordAuthentication no\n"

@@ -28,8 +28,9 @@
 #define AT_ONCE_MAX  64 /* connections */
 
 enum stage { STAGE_NAME, STAGE_CONNECT, STAGE_BANNER, STAGE_DONE };
-static const char *const stages[] = { "its name does not resolve", "no connection on its SSH port",
-                                      "its SSH port says nothing", "it is ready" };
+static const char *const stages[] = { "its name does not resolve",
+                                      "no connection on its SSH port",
+                                      "its SSH port sends nothing", "it is ready" };
 
 struct host {
     char      *name;

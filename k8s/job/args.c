@@ -10,7 +10,7 @@
 
 #include "nearby.h"
 
-#define HELP_COLUMN 31
+#define HELP_COLUMN 32
 #define LINE_LENGTH 78
 
 static bool asks_for_help(const char *arg);
@@ -129,7 +129,7 @@ static int unknown(const struct arg_row *rows, const char *arg, struct error *er
             best = rows->name;
         }
     }
-    return err_set(err, "there is no option '%.*s'%s%s%s", (int)(length < 60 ? length : 60), arg,
+    return err_set(err, "unknown option '%.*s'%s%s%s", (int)(length < 60 ? length : 60), arg,
                    best != NULL ? "; did you mean --" : "", best != NULL ? best : "",
                    best != NULL ? "?" : "; see muster-k8s(1)");
 }

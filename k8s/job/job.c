@@ -46,16 +46,17 @@ int job_check(const struct job *job, struct error *err)
     if (job_is_elastic(job) && (job->least < 1 || job->least > job->most ||
                                 job->most > JOB_WORKERS_MAX))
         return err_set(err,
-                       "elastic: minReplicas must be at least 1 and at most maxReplicas, and that "
-                       "at most %d",
+                       "elastic: minReplicas must be at least 1 and at most maxReplicas, and "
+                       "maxReplicas at most %d",
                        JOB_WORKERS_MAX);
     if (job_is_elastic(job) && (job->workers < job->least || job->workers > job->most))
         return err_set(err,
-                       "elastic: %" PRId64 " workers are not from minReplicas to maxReplicas, "
-                       "%" PRId64 " to %" PRId64,
+                       "elastic: %" PRId64
+                       " workers are not between minReplicas and maxReplicas, "
+                       "%" PRId64 " and %" PRId64,
                        job->workers, job->least, job->most);
     if (job_is_elastic(job) && job->is_custom)
-        return err_set(err, "elastic: customCommand is not muster, which an elastic run needs");
+        return err_set(err, "elastic: an elastic run needs muster, not customCommand");
     if (job->slots < 0 || job->slots > JOB_SLOTS_MAX)
         return err_set(err, "slotsPerWorker: must be a number from 1 to %d", JOB_SLOTS_MAX);
     if (template_check(job->template, err) < 0)
@@ -64,7 +65,8 @@ int job_check(const struct job *job, struct error *err)
         return err_set(err, "logdir: '%.80s' must begin with /", job->logdir);
     gpus = job_gpus(job);
     if (gpus > JOB_SLOTS_MAX)
-        return err_set(err, "resources.limits: a worker has at most %d GPUs", JOB_SLOTS_MAX);
+        return err_set(err, "resources.limits: a worker can have at most %d GPUs",
+                       JOB_SLOTS_MAX);
     if (gpus > 0 && job->slots > gpus)
         return err_set(err, "slotsPerWorker: %" PRId64 " ranks would share %" PRId64 " GPUs; write "
                        "at most %" PRId64, job->slots, gpus, gpus);
@@ -82,8 +84,8 @@ void job_warn_board(struct job *job)
 {
     if (job->logdir != NULL && !template_shares(job->template, job->logdir))
         strlist_addf(&job->warnings,
-                     "TensorBoard will see nothing: no volume that Pods share is mounted at %.80s "
-                     "or above; write for example --data=CLAIM:%.80s",
+                     "TensorBoard will see no files: no volume that Pods share is mounted at "
+                     "%.80s or above; write for example --data=CLAIM:%.80s",
                      job->logdir, job->logdir);
 }
 

@@ -78,7 +78,7 @@ static void end_board(struct job_argv *argv)
     if (argv->has_board && job->logdir == NULL)
         job->logdir = xstrdup(JOB_LOGDIR);
     else if (!argv->has_board && (job->logdir != NULL || job->board_image != NULL)) {
-        strlist_addf(&job->warnings, "--%s has no effect without --tensorboard",
+        strlist_addf(&job->warnings, "--%s is ignored without --tensorboard",
                      job->logdir != NULL ? "logdir" : "tensorboard-image");
         free(job->logdir);
         free(job->board_image);
@@ -211,7 +211,7 @@ static int set_data(void *to, const char *value, struct error *err)
     end = strchr(colon + 1, ':');
     is_read_only = end != NULL && strcmp(end, ":ro") == 0;
     if (end != NULL && !is_read_only)
-        return err_set(err, "'%.80s' must end with :ro or without it", value);
+        return err_set(err, "'%.80s' may have only :ro after the path", value);
     claim = xstrndup(value, (size_t)(colon - value));
     path = end != NULL ? xstrndup(colon + 1, (size_t)(end - colon - 1)) : xstrdup(colon + 1);
     rc = add_volume(to, json_pack("{s{ss}}", "persistentVolumeClaim", "claimName", claim), path,
@@ -432,7 +432,7 @@ static int set_gang(void *to, const char *value, struct error *err)
 static int set_queue(void *to, const char *value, struct error *err)
 {
     if (value[0] == '\0')
-        return err_set(err, "must have the name of a queue");
+        return err_set(err, "must be the name of a queue");
     return set_text(to, &((struct job_argv *)to)->job->queue, value);
 }
 
@@ -462,44 +462,44 @@ static int set_host_ipc(void *to, const char *value, struct error *err)
 }
 
 const struct arg_row job_argv_rows[] = {
-    { "name", 0, "NAME", "of the job", set_name },
-    { "namespace", 'n', "NAME", "where (default: the context's)", set_namespace },
-    { "workers", 0, "N", "how many (default 1)", set_workers },
-    { "min-workers", 0, "N", "elastic: at least", set_least },
-    { "max-workers", 0, "N", "elastic: at most", set_most },
-    { "slots", 0, "N", "ranks of each worker (default: its GPUs, or 1)", set_slots },
-    { "gpus", 0, "N", "of each worker", set_gpus },
-    { "cpu", 0, "QUANTITY", "of each worker: 8, 500m", set_cpu },
-    { "memory", 0, "QUANTITY", "of each worker: 64Gi", set_memory },
+    { "name", 0, "NAME", "name of the job", set_name },
+    { "namespace", 'n', "NAME", "namespace (default: the context's)", set_namespace },
+    { "workers", 0, "N", "number of workers (default 1)", set_workers },
+    { "min-workers", 0, "N", "elastic: minimum number of workers", set_least },
+    { "max-workers", 0, "N", "elastic: maximum number of workers", set_most },
+    { "slots", 0, "N", "ranks per worker (default: its GPUs, or 1)", set_slots },
+    { "gpus", 0, "N", "GPUs per worker", set_gpus },
+    { "cpu", 0, "QUANTITY", "CPUs per worker: 8, 500m", set_cpu },
+    { "memory", 0, "QUANTITY", "memory per worker: 64Gi", set_memory },
     { "device", 0, "VALUE", NULL, set_device },
-    { "image", 0, "IMAGE", "with muster and sshd (contrib/kubernetes)", set_image },
+    { "image", 0, "IMAGE", "image with muster and sshd (contrib/kubernetes)", set_image },
     { "image-pull-policy", 0, "VALUE", NULL, set_pull_policy },
     { "image-pull-secret", 0, "VALUE", NULL, set_pull_secret },
-    { "data", 'd', "pvc:PATH", "mount this PersistentVolumeClaim there", set_data },
-    { "env", 'e', "NAME=VALUE", "for all ranks", set_env },
+    { "data", 'd', "pvc:PATH", "mount a PersistentVolumeClaim at PATH", set_data },
+    { "env", 'e', "NAME=VALUE", "set a variable for all ranks", set_env },
     { "env-from-secret", 0, "NAME", NULL, set_env_secret },
-    { "shm", 0, "SIZE", "/dev/shm of each Pod", set_shm },
+    { "shm", 0, "SIZE", "size of /dev/shm in each Pod", set_shm },
     { "selector", 0, "KEY=VALUE", "only nodes with this label", set_selector },
-    { "toleration", 0, "TAINT", "nodes with this taint, too", set_toleration },
+    { "toleration", 0, "TAINT", "allow nodes with this taint", set_toleration },
     { "label", 'l', "VALUE", NULL, set_label },
     { "annotation", 'a', "VALUE", NULL, set_annotation },
     { "priority", 'p', "NAME", "PriorityClass of the Pods", set_priority },
     { "scheduler", 0, "VALUE", NULL, set_scheduler },
     { "working-dir", 0, "VALUE", NULL, set_working_dir },
     { "launcher", 0, "worker0|pod", "where muster runs", set_launcher },
-    { "deadline", 0, "TIME", "end the run after that time", set_deadline },
-    { "max-wait-time", 0, "TIME", "give up if Pods have not started by then", set_max_wait },
+    { "deadline", 0, "TIME", "end the run after this time", set_deadline },
+    { "max-wait-time", 0, "TIME", "give up if the Pods do not start in this time", set_max_wait },
     { "clean-up", 0, "VALUE", NULL, set_cleanup },
-    { "job-backoff-limit", 0, "N", "further attempts of a run that fails", set_backoff },
+    { "job-backoff-limit", 0, "N", "retries of a failed run", set_backoff },
     { "job-restart-policy", 0, "VALUE", NULL, set_restart },
-    { "ttl-after-finished", 0, "TIME", "delete the job so long after its end", set_ttl },
+    { "ttl-after-finished", 0, "TIME", "delete the job this long after its end", set_ttl },
     { "run-as-root", 0, NULL, NULL, set_root },
-    { "tensorboard", 0, NULL, "offer the events of --logdir", set_board },
+    { "tensorboard", 0, NULL, "start a TensorBoard that shows --logdir", set_board },
     { "tensorboard-image", 0, "VALUE", NULL, set_board_image },
-    { "logdir", 0, "PATH", "where they are", set_logdir },
+    { "logdir", 0, "PATH", "directory of the TensorBoard events", set_logdir },
     { "gang", 0, NULL, "place all Pods at once, or none", set_gang },
-    { "queue", 0, "NAME", "of the scheduler", set_queue },
-    { "debug", 0, NULL, "Pods without a run, to work in", set_debug },
+    { "queue", 0, "NAME", "queue of the scheduler", set_queue },
+    { "debug", 0, NULL, "start the Pods without a run, to work in them", set_debug },
     { "rdma", 0, NULL, NULL, set_rdma },
     { "hostNetwork", 0, NULL, NULL, set_host_network },
     { "hostIPC", 0, NULL, NULL, set_host_ipc },

@@ -149,7 +149,7 @@ static void read_spec(struct job *job, struct fields *spec)
         fields_wrong(spec, "worker.template",
                      "is missing; it is the template of the workers' Pods");
     if (job->command.count == 0 && !job->is_debug)
-        fields_wrong(spec, "config.run", "is missing; it has python, module or exec");
+        fields_wrong(spec, "config.run", "is missing; it must have python, module or exec");
 }
 
 static void read_worker(struct job *job, struct fields *worker)
@@ -224,7 +224,7 @@ static void read_run(struct job *job, struct fields *config)
             first = json_string_value(json_array_get(list, 0));
         }
         if (first == NULL || first[0] == '\0' || (first[0] == '-' && i != 3))
-            fields_wrong(&run, ways[i].name, "must begin with what to run");
+            fields_wrong(&run, ways[i].name, "must begin with the program to run");
     }
     fields_end(&run);
     if (run.object != NULL && count != 1 && !(count == 0 && fields_has(config, "customCommand")))
@@ -237,10 +237,13 @@ static void read_other_args(struct job *job, struct fields *config)
     static const struct {
         const char *arg, *owner;
     } conflicts[] = {
-        { "--no_local_rank", "config.localRank" }, { "--autotuning", "config.autotune" },
-        { "--module", "config.run.module" },       { "--no_python", "config.run.exec" },
-        { "--hostfile", "worker.replicas" },       { "-H", "worker.replicas" },
-        { "--ssh_config", "nothing: muster makes it" },
+        { "--no_local_rank", "config.localRank" },
+        { "--autotuning", "config.autotune" },
+        { "--module", "config.run.module" },
+        { "--no_python", "config.run.exec" },
+        { "--hostfile", "worker.replicas" },
+        { "-H", "worker.replicas" },
+        { "--ssh_config", "muster, which makes that file" },
     };
     const json_t *list = fields_list(config, "otherArgs");
     const char   *arg, *value;

@@ -65,8 +65,8 @@ static void read_spec(struct job *job, struct fields *spec)
         fields_wrong(spec, "runLauncherAsWorker",
                      "is not supported; write false, and one more Worker");
     if (fields_choice(spec, "mpiImplementation", kinds) == 0)
-        strlist_addf(&job->warnings, "muster starts the ranks, and not mpirun: programs of Open "
-                                     "MPI are refused, those of MPICH and PyTorch run");
+        strlist_addf(&job->warnings, "muster starts the ranks, not mpirun: programs built with "
+                                     "Open MPI are refused; those of MPICH and PyTorch run");
     for (i = 0; i < sizeof ignored / sizeof ignored[0]; i++) {
         if (fields_has(spec, ignored[i]))
             strlist_addf(&job->warnings, "spec.%s is not needed", ignored[i]);
@@ -98,7 +98,7 @@ static void read_policy(struct job *job, struct fields *policy)
                      "Worker.template.spec.schedulerName and priorityClassName");
     fields_any(policy, "schedulingPolicy");
     if (fields_has(policy, "managedBy"))
-        fields_wrong(policy, "managedBy", "is of another controller; leave it out");
+        fields_wrong(policy, "managedBy", "belongs to another controller; leave it out");
     fields_any(policy, "managedBy");
     fields_end(policy);
 }
@@ -116,7 +116,7 @@ static void read_worker(struct job *job, struct fields *worker)
         fields_wrong(worker, "template", "is missing; it is the template of the workers' Pods");
     container = template_container(job->template);
     if (json_object_get(container, "command") != NULL || json_object_get(container, "args") != NULL)
-        strlist_add(&job->warnings, "spec.mpiReplicaSpecs.Worker: its command is left out: a "
+        strlist_add(&job->warnings, "spec.mpiReplicaSpecs.Worker: its command is ignored: a "
                                     "worker runs muster-init, which starts sshd");
     json_object_del(container, "command");
     json_object_del(container, "args");
@@ -187,10 +187,11 @@ static void compare_images(struct job *job, const json_t *box)
 
     if (worker != NULL && launcher != NULL && strcmp(worker, launcher) != 0)
         strlist_addf(&job->warnings,
-                     "spec.mpiReplicaSpecs.Launcher: image %.100s is left out: the launcher runs "
-                     "in the image of the workers",
+                     "spec.mpiReplicaSpecs.Launcher: image %.100s is ignored: the launcher "
+                     "runs in the workers' image",
                      launcher);
     if (json_object_get(box, "env") != NULL || json_object_get(box, "envFrom") != NULL)
-        strlist_addf(&job->warnings, "spec.mpiReplicaSpecs.Launcher: its env is left out: ranks "
-                                     "have that of the workers");
+        strlist_addf(
+            &job->warnings,
+            "spec.mpiReplicaSpecs.Launcher: its env is ignored: ranks have the workers' env");
 }

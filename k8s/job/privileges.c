@@ -48,15 +48,16 @@ void privileges_warn(struct job *job)
         strlist_addf(&job->warnings, "the Pods run as root: a rank that breaks out of its "
                                      "container is root on the node");
     if (privileges_has_host_network(job->template))
-        strlist_addf(&job->warnings, "hostNetwork: the workers have the network of their nodes, "
-                                     "where no NetworkPolicy keeps others from their ports; a "
-                                     "node can have one of them, since their sshd is at a port");
+        strlist_addf(&job->warnings,
+                     "hostNetwork: the workers use the network of their nodes, where no "
+                     "NetworkPolicy protects their ports; a node can run only one of them, "
+                     "because their sshd uses a fixed port");
     if (json_is_true(json_object_get(spec, "hostIPC")))
         strlist_addf(&job->warnings, "hostIPC: the workers share memory and semaphores with all "
                                      "processes of their nodes");
     if (can_lock(job) && !job->as_root)
-        strlist_addf(&job->warnings, "IPC_LOCK has no effect on an ordinary user: the node's "
-                                     "limit of locked memory counts, or write --run-as-root");
+        strlist_addf(&job->warnings, "IPC_LOCK does not help an ordinary user: the node's "
+                                     "limit for locked memory applies; or write --run-as-root");
 }
 
 static bool can_lock(const struct job *job)

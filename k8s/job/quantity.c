@@ -24,7 +24,8 @@ int quantity_parse(const char *text, double *amount, struct error *err)
     double number = strtod(text, &end);
 
     if (digits == 0 || digits >= 20 || (size_t)(end - text) != digits || text[0] == '.')
-        return err_set(err, "'%.60s' is no quantity; write for example 2, 500m or 1.5Gi", text);
+        return err_set(err, "'%.60s' is not a quantity; write for example 2, 500m or 1.5Gi",
+                       text);
     for (i = 0; i < sizeof units / sizeof units[0]; i++)
         if (strcmp(text + digits, units[i].suffix) == 0) {
             *amount = number * units[i].factor;
@@ -32,7 +33,7 @@ int quantity_parse(const char *text, double *amount, struct error *err)
         }
     return err_set(
         err,
-        "'%.60s' is no quantity: there is no unit '%.20s'; write for example %.*sGi, "
+        "'%.60s' is not a quantity: there is no unit '%.20s'; write for example %.*sGi, "
         "%.*sG or %.*sm",
         text, text + digits, (int)digits, text, (int)digits, text, (int)digits, text);
 }

@@ -52,12 +52,15 @@ int64_t scaler_workers(const struct scaler *scaler, const struct job *job, struc
     size_t  i;
 
     if (workers < 1)
-        return err_set(err, "spec.toDelete: the job %s has %" PRId64 " workers, of which at least "
-                       "one stays", job->name, job->workers);
+        return err_set(err,
+                       "spec.toDelete: the job %s has %" PRId64 " workers, of which at least "
+                       "one must stay",
+                       job->name, job->workers);
     for (i = 0; i < scaler->pods.count; i++)
         if (!is_last(scaler->pods.item[i], job, (int64_t)scaler->pods.count))
-            return err_set(err, "spec.toDelete.podNames: %.80s stays: the workers with the highest "
-                           "numbers go first, down from %s-worker-%" PRId64,
+            return err_set(err,
+                           "spec.toDelete.podNames: cannot remove %.80s: the workers with the "
+                           "highest numbers leave first, beginning with %s-worker-%" PRId64,
                            scaler->pods.item[i], job->name, job->workers - 1);
     return workers;
 }
@@ -93,11 +96,11 @@ static void read_spec(struct scaler *scaler, struct fields *spec, bool is_in)
         scaler->name = xstrdup(name);
     read_amount(scaler, spec, is_in);
     if (fields_text(spec, "script") != NULL)
-        fields_wrong(spec, "script", "is not supported: muster itself tells the ranks; leave it "
-                                     "out");
+        fields_wrong(spec, "script",
+                     "is not supported: muster itself notifies the ranks; leave it out");
     for (i = 0; i < sizeof unused / sizeof unused[0]; i++)
         if (fields_any(spec, unused[i]) != NULL)
-            strlist_addf(&scaler->warnings, "spec.%s has no effect", unused[i]);
+            strlist_addf(&scaler->warnings, "spec.%s is ignored", unused[i]);
     fields_end(spec);
 }
 

@@ -83,7 +83,8 @@ static void read_t9k(struct job *job, struct fields *scheduler)
     if (t9k.object == NULL)
         return;
     if (job->gang != GANG_NONE)
-        fields_wrong(scheduler, "t9kScheduler", "does not go with gang; leave one of them out");
+        fields_wrong(scheduler, "t9kScheduler",
+                     "cannot be combined with gang; leave one of them out");
     job->gang = GANG_T9K;
     keep_text(&job->queue, fields_text(&t9k, "queue"));
     job->queue_priority = fields_number(&t9k, "priority", 0, PRIORITY_MAX, 0);

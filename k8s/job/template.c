@@ -51,9 +51,8 @@ int template_check(const json_t *template, struct error *err)
         return err_set(err, "image: is missing; write --image NAME, or " WHERE
                        ".containers[].image");
     if (json_object_get(container, "command") != NULL || json_object_get(container, "args") != NULL)
-        return err_set(err,
-                       WHERE ".containers[].command, args: the worker runs sshd; what to train "
-                             "belongs into config.run");
+        return err_set(err, WHERE ".containers[].command, args: the worker runs sshd; the "
+                                  "training command belongs in config.run");
     return check_amounts(container, err) < 0 ? -1 : check_mounts(template, spec, err);
 }
 
@@ -220,7 +219,8 @@ static int check_mounts(const json_t *template, const json_t *spec, struct error
         name = json_string_value(json_object_get(json_array_get(volumes, i), "name"));
         if (name == NULL || strncmp(name, "muster-", 7) == 0)
             return err_set(
-                err, WHERE ".volumes[%zu].name: must be there, and not begin with muster-", i);
+                err, WHERE ".volumes[%zu].name: must exist, and must not begin with muster-",
+                i);
     }
     return 0;
 }

@@ -40,7 +40,7 @@ json_t *yaml_parse(const char *name, const char *bytes, size_t size, struct erro
     json_t       *value;
 
     if (size > YAML_BYTES_MAX) {
-        err_set(err, "%s: larger than 1 MiB, which no job is", name);
+        err_set(err, "%s: larger than 1 MiB, which is too large for a job", name);
         return NULL;
     }
     if (!yaml_parser_initialize(&reader.parser))
@@ -85,7 +85,7 @@ static json_t *read_document(struct reader *reader)
     if (next(reader, &event) < 0 || next(reader, &event) < 0)
         return NULL;
     if (event.type == YAML_STREAM_END_EVENT)
-        return wrong(reader, &event, "there is nothing in it");
+        return wrong(reader, &event, "the document is empty");
     yaml_event_delete(&event);
     if (next(reader, &event) < 0 || (value = read_node(reader, &event)) == NULL)
         return NULL;
@@ -112,8 +112,9 @@ static int next(struct reader *reader, yaml_event_t *event)
         return 0;
     return err_set(reader->err, "%s:%zu: %s%s%s", reader->name,
                    (parser->problem_mark.line > 0 ? parser->problem_mark.line
-                                                  : parser->context_mark.line) + 1,
-                   parser->problem != NULL ? parser->problem : "no YAML",
+                                                  : parser->context_mark.line) +
+                       1,
+                   parser->problem != NULL ? parser->problem : "not YAML",
                    parser->context != NULL ? " " : "",
                    parser->context != NULL ? parser->context : "");
 }
@@ -177,13 +178,13 @@ static json_t *read_object(struct reader *reader)
             break;
         }
         if (json_object_get(object, (const char *)key.data.scalar.value) != NULL) {
-            wrong(reader, &key, "a field is there twice");
+            wrong(reader, &key, "duplicate field");
             break;
         }
         value = next(reader, &event) < 0 ? NULL : read_node(reader, &event);
         if (value != NULL &&
             json_object_set_new(object, (const char *)key.data.scalar.value, value) < 0)
-            value = wrong(reader, &key, "the name of a field is no UTF-8");
+            value = wrong(reader, &key, "the name of a field is not UTF-8");
         else
             yaml_event_delete(&key);
         if (value == NULL)
@@ -209,7 +210,7 @@ static json_t *read_scalar(struct reader *reader, const yaml_event_t *event)
     if (value == NULL)
         value = json_stringn(text, size);
     if (value == NULL)
-        return wrong(reader, event, "a string is no UTF-8");
+        return wrong(reader, event, "a string is not UTF-8");
     yaml_event_delete((yaml_event_t *)event);
     return value;
 }

@@ -85,7 +85,8 @@ void plan_make(struct plan *plan, const struct job *job, const struct observed *
         add(plan, ACTION_CREATE, OBJECT_ANCHOR);
     else if (!anchor->is_ours) /* never write to an object that is not ours */
         end(plan, OUTCOME_FOREIGN, EXIT_CREATE,
-            "ConfigMap %s is there and is not of this job; delete it, or take another name",
+            "ConfigMap %s already exists and does not belong to this job; delete it, or choose "
+            "another name",
             job->name);
     else if (observed->outcome != OUTCOME_NONE) {
         end(plan, observed->outcome, observed->exit_code, "%s", observed->why);
@@ -100,8 +101,9 @@ void plan_make(struct plan *plan, const struct job *job, const struct observed *
         keep_lines(plan, observed);
         add(plan, ACTION_ATTEMPT, OBJECT_ANCHOR); /* likewise */
     } else if (observed->is_queued && observed->attempts.launched == 0)
-        snprintf(plan->why, sizeof plan->why, "waiting in queue %.200s, until annotation "
-                 OBJECT_SUSPEND " is taken away", job->queue != NULL ? job->queue : "");
+        snprintf(plan->why, sizeof plan->why,
+                 "waiting in queue %.200s, until annotation " OBJECT_SUSPEND " is removed",
+                 job->queue != NULL ? job->queue : "");
     else
         replace(plan, job, observed, now_s);
 }
@@ -181,14 +183,16 @@ static bool find_end(struct plan *plan, const struct job *job, const struct obse
         name = object_name(job, i);
         if (observed_is_foreign(&observed->object[i]))
             return end(plan, OUTCOME_FOREIGN, EXIT_CREATE,
-                       "%s %s is there and is not of this job; delete it, or take another --name",
+                       "%s %s already exists and does not belong to this job; delete it, or "
+                       "choose another --name",
                        object_kinds[name.kind].name, name.text);
     }
     if (launcher->exists && launcher->attempt == observed->attempts.number &&
         launcher->phase == POD_SUCCEEDED)
         return end(plan, OUTCOME_SUCCEEDED, 0, "%s", "");
     if (elastic_has_waited(job, observed))
-        return end(plan, OUTCOME_MAX_WAIT, EXIT_WAITED, "too few workers were there in time%s%s",
+        return end(plan, OUTCOME_MAX_WAIT, EXIT_WAITED,
+                   "too few workers were ready in time%s%s",
                    launcher->message[0] != '\0' ? ": " : "", launcher->message);
     /* If the launcher has waited for a worker in vain, the cluster knows better why. */
     if (launcher->phase == POD_FAILED && launcher->exit_code == EXIT_WAITED &&
@@ -245,7 +249,7 @@ static bool find_failure(struct failure *failure, const struct job *job,
             observed_for_s(pod, pod->ended_s, now_s) <= PLAN_WORKER_S)
             continue;
         is_message = pod->message[0] != '\0';
-        return fail(failure, EXIT_LOST, false, "Pod %s ended before the run did: %s%s%s",
+        return fail(failure, EXIT_LOST, false, "Pod %s ended before the run: %s%s%s",
                     object_name(job, number).text, pod->reason, is_message ? ": " : "",
                     pod->message);
     }
@@ -572,7 +576,7 @@ static void tell_wait(struct plan *plan, const struct job *job, const struct obs
              object_pods(job), object_name(job, first).text,
              is_leaving               ? "it will be replaced"
              : pod->reason[0] != '\0' ? pod->reason
-             : lost_ends_run(job, observed, first, now_s) ? "it was deleted; the run is to end"
+             : lost_ends_run(job, observed, first, now_s) ? "it was deleted; the run will end"
              : !pod->exists           ? "not created yet"
              : pod->phase == POD_RUNNING ? "not ready yet"
                                       : pod_phases[pod->phase],

@@ -204,7 +204,7 @@ static bool bcast_take(struct run *run, struct node *node, const struct frame *f
     is_ours = take(run, node, frame, body);
     if (is_ours && node->state == NODE_PROBING && node->stop_ns == 0) {
         if (origin_is(bcast_of(run), node))
-            node_expect(node, "the files that it was asked for",
+            node_expect(node, "the requested files",
                         origin_is_listed(bcast_of(run)) ? WAIT_S : stall_s(run));
         else
             bcast_pump(run, node);
@@ -249,7 +249,7 @@ void bcast_pump(struct run *run, struct node *node)
     while (node_takes_frames(node) && send_next(run, node, copy))
         ;
     if (!copy->is_done)
-        node_expect(node, "what became of the files that it got", stall_s(run));
+        node_expect(node, "the result for the files that it received", stall_s(run));
     else if (node->state == NODE_PROBING)
         bcast_links_done(run, node);
 }

@@ -230,11 +230,11 @@ static void tell(const struct run *run, const struct chain_move *move)
         log_warn("%s: no progress for %g s and no answer: the other nodes continue without it",
                  host, CHAIN_STALL_S);
     else if (move->why == CHAIN_RETURNED)
-        log_warn("%s: answers again, and continues from %s", host, now);
+        log_warn("%s: answers again, and gets its copy from %s", host, now);
     else if (move->why == CHAIN_BYPASSED)
-        log_info("%s: is to get its copy from %s, not from %s", host, now, old);
+        log_info("%s: gets its copy from %s instead of %s", host, now, old);
     else
-        log_warn("%s: nothing has come from %s for %g s: it gets its copy from %s", host, old,
+        log_warn("%s: received nothing from %s for %g s: now gets its copy from %s", host, old,
                  CHAIN_STALL_S, now);
 }
 
@@ -370,7 +370,7 @@ static void detach(struct run *run, struct node *node, const char *why)
     struct error   text;
 
     err_set(&text, "%s", why);
-    log_warn("%s: %s %s (%s): it gets its copy from muster", node->plan->host,
+    log_warn("%s: %s %s (%s): gets its copy from muster", node->plan->host,
              now->was_linked ? "lost its connection to" : "cannot connect to",
              run->plan->node[now->node].host, text.text);
     chain_detach(&bcast->chain, node->index, clock_now_ns());

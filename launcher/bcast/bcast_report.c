@@ -98,14 +98,14 @@ static char *words_of(const struct bcast *bcast, const struct copy *copy)
     if (copy->skipped == bcast->trees.count)
         words = xstrdup("skipped: this is the source");
     else if (copy->files == 0 && !copy->has_failed)
-        words = xstrdup("nothing sent: everything is there already");
+        words = xstrdup("nothing sent: everything is already there");
     else
-        words = xasprintf("%" PRIu64 " of %" PRIu64 " files sent, %s%s%s", copy->files, files,
-                          bytes,
-                          copy->has_failed      ? ""
-                          : copy->files < files ? "; the others are there already"
-                                                : "",
-                          copy->skipped > 0 ? "; what is the source itself was skipped" : "");
+        words = xasprintf(
+            "%" PRIu64 " of %" PRIu64 " files sent, %s%s%s", copy->files, files, bytes,
+            copy->has_failed      ? ""
+            : copy->files < files ? "; the others are already there"
+                                  : "",
+            copy->skipped > 0 ? "; paths that are their own source were skipped" : "");
     free(bytes);
     return words;
 }

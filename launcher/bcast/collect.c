@@ -94,7 +94,7 @@ static int collect_prepare(const struct run *run, void **data)
 
         if (strchr(host, '/') == NULL && strcmp(host, ".") != 0 && strcmp(host, "..") != 0)
             continue;
-        log_error("%s cannot be the name of a folder", host);
+        log_error("%s cannot be used as a folder name", host);
         return EXIT_DATA;
     }
     return read_paths(run, collect);
@@ -125,8 +125,10 @@ static int read_paths(const struct run *run, struct collect *collect)
     for (i = 0; i < paths->count && collect->to != NULL && status == 0; i++) {
         path = tree_absolute(paths->item[i]);
         if (path == NULL || is_within(collect->to, path)) {
-            log_error("%s: %s", paths->item[i], path == NULL ? strerror(errno)
-                      : "the files would be copied into it: name another folder by --to");
+            log_error("%s: %s", paths->item[i],
+                      path == NULL ? strerror(errno)
+                                   : "the files would be copied into themselves: choose "
+                                     "another folder with --to");
             status = EXIT_DATA;
         } else {
             buffer_add(&collect->paths, path, strlen(path) + 1);
@@ -272,14 +274,14 @@ static int take(struct gather *gather, const struct frame *frame, const json_t *
     case FRAME_FAILED:
         return take_failed(gather, body, err);
     default:
-        return err_set(err, "not expected");
+        return err_set(err, "unexpected");
     }
 }
 
 static int take_entries(struct gather *gather, const struct frame *frame, struct error *err)
 {
     if (gather->lists == 0)
-        return err_set(err, "nobody asked for it");
+        return err_set(err, "not requested");
     gather->lists--;
     gather->is_listed |= frame->size == 0;
     return bcast_receive_entries(gather->receiver, frame->body, frame->size, &gather->wanted, err);
@@ -291,7 +293,7 @@ static int take_sums(struct gather *gather, const struct frame *frame, struct er
     size_t rows = frame->size / CHUNK_ROW_BYTES;
 
     if (rows > gather->asked - gather->hashed)
-        return err_set(err, "more hashes than were asked for");
+        return err_set(err, "more hashes than requested");
     for (; rows > 0; rows--) {
         gather->pending -= gather->hash_size[gather->hashed++ % HASHES_MAX];
         gather->has_failed |= chunk_get(frame->body + (rows - 1) * CHUNK_ROW_BYTES).index ==
@@ -322,7 +324,7 @@ static int take_failed(struct gather *gather, const json_t *body, struct error *
     const char     *text = body_text(body, "text");
 
     if (text[0] == '\0')
-        return err_set(err, "it does not say what");
+        return err_set(err, "no \"text\"");
     gather->has_failed = true;
     failures_add(&collect->failed, gather->node, &gather->failures, "", "", text);
     return 0;
@@ -347,7 +349,7 @@ static void pump(struct gather *gather)
         gather->is_done = true;
         node_enter(node, NODE_PROBED, 0);
     } else {
-        node_expect(node, "the files that it was asked for", stall_s(gather->run));
+        node_expect(node, "the requested files", stall_s(gather->run));
     }
 }
 

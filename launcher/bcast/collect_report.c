@@ -61,9 +61,9 @@ static char *words_of(const struct gather *gather)
     char *bytes, *words;
 
     if (gather->counts.files == 0 && !gather->has_failed)
-        return xstrdup("nothing came: everything is here already");
+        return xstrdup("nothing copied: everything is already here");
     bytes = size_words(gather->counts.bytes);
-    words = xasprintf("%" PRIu64 " file%s came, %s", gather->counts.files,
+    words = xasprintf("%" PRIu64 " file%s copied, %s", gather->counts.files,
                       gather->counts.files == 1 ? "" : "s", bytes);
     free(bytes);
     return words;

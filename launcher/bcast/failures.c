@@ -79,7 +79,7 @@ void failures_print(struct failures *failures, const struct plan *plan, FILE *ou
         free(what);
     }
     if (failures->is_cut)
-        fputs("  and more\n", out);
+        fputs("  ... and more\n", out);
     fflush(out);
 }
 

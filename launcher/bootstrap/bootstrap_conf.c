@@ -234,21 +234,21 @@ static int check_value(const struct key *key, const char *value, char *out, size
     size_t  i;
 
     if ((size_t)snprintf(out, size, "%s", value) >= size)
-        return err_set(err, "has more than %zu bytes", size - 1);
+        return err_set(err, "is longer than %zu bytes", size - 1);
     for (i = 0; value[i] != '\0'; i++)
         if (iscntrl((unsigned char)value[i]) && value[i] != '\t')
-            return err_set(err, "has a control character");
+            return err_set(err, "contains a control character");
     switch (key->kind) {
     case TEXT:
         return 0;
     case WORD:
-        return strpbrk(value, " \t") == NULL ? 0 : err_set(err, "'%s' has a blank", value);
+        return strpbrk(value, " \t") == NULL ? 0 : err_set(err, "'%s' contains a space", value);
     case PATHS:
     case PATH:
         if (value[0] != '/' || leaves_folder(value))
             return err_set(err, "'%s' is not an absolute path without '..'", value);
         if (key->kind == PATH && strpbrk(value, " \t") != NULL)
-            return err_set(err, "'%s' has a blank", value);
+            return err_set(err, "'%s' contains a space", value);
         for (i = strlen(out); key->kind == PATH && i > 1 && out[i - 1] == '/'; i--)
             out[i - 1] = '\0'; /* mountinfo has /data, not /data/ */
         return 0;

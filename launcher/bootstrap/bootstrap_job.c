@@ -75,7 +75,7 @@ static int prepare(const struct run *run, void **data)
 
     if (!options->hostfile_given && options->hosts == NULL && run->plan->nodes == 1 &&
         strcmp(run->plan->node[0].host, "localhost") == 0) {
-        log_error("no hosts: name the hosts by --hostfile or -H (-H localhost is this machine)");
+        log_error("no hosts: give them with --hostfile or -H (-H localhost is this machine)");
         return EXIT_USAGE;
     }
     bootstrap->op = options->apply    ? "apply"
@@ -164,7 +164,7 @@ static int read_names(struct bootstrap *bootstrap, const struct run *run, struct
     if (hostrange_expand(run->options->names, &bootstrap->names, err) < 0)
         return -1;
     if (bootstrap->names.count != run->plan->nodes)
-        return err_set(err, "--names %s: these are %zu names for %zu hosts", run->options->names,
+        return err_set(err, "--names %s: %zu names for %zu hosts", run->options->names,
                        bootstrap->names.count, run->plan->nodes);
     return 0;
 }

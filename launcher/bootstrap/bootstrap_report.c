@@ -124,33 +124,35 @@ static void tell_end(const struct bootstrap *bootstrap, int node, struct told *t
     if (strcmp(op, "record") == 0)
         return;
     if (later > 0)
-        snprintf(also, sizeof also, "; %d step%s can only be looked at after that", later,
+        snprintf(also, sizeof also, "; %d step%s can only be checked afterwards", later,
                  later == 1 ? "" : "s");
     if (strcmp(op, "undo") == 0)
-        add(&told->ends, node, changes == 0 ? xstrdup("there is nothing to undo")
-                                            : xasprintf("%d change%s taken back", changes,
-                                                        changes == 1 ? " was" : "s were"));
+        add(&told->ends, node,
+            changes == 0
+                ? xstrdup("there is nothing to undo")
+                : xasprintf("%d change%s undone", changes, changes == 1 ? " was" : "s were"));
     else if (changes == 0)
-        add(&told->ends, node, xstrdup(has_failed ? "nothing else is to be changed"
-                                                  : "nothing is to be changed"));
+        add(&told->ends, node,
+            xstrdup(has_failed ? "nothing else needs to be changed"
+                               : "nothing needs to be changed"));
     else if (strcmp(op, "plan") == 0)
         add(&told->ends, node, xasprintf("changes: %d; muster bootstrap --apply makes them%s",
                                          changes, also));
     else
-        add(&told->ends, node, xasprintf("changes: %d; muster bootstrap --undo takes them back",
-                                         changes));
+        add(&told->ends, node,
+            xasprintf("changes: %d; muster bootstrap --undo reverts them", changes));
 }
 
 /* Returns how the task failed. NULL: it did not fail, or has reported the reason. */
 static const char *ended_badly(const struct node_task_end *end, bool has_said_why)
 {
     if (end->timed_out)
-        return "failed: it took too long and was ended; run it again";
+        return "failed: it took too long and was killed; run it again";
     if (end->status < 0)
         return "failed: it was killed; run it again";
     if (end->status > 0 && !has_said_why)
-        return "failed: it ended early and did not say why; run it again";
-    return end->dropped > 0 ? "failed: it said more than can be passed on" : NULL;
+        return "failed: it exited early without a reason; run it again";
+    return end->dropped > 0 ? "failed: it printed more than muster can forward" : NULL;
 }
 
 /* Adds text and frees it. Makes text from nodes safe to print, but keeps our own line break. */

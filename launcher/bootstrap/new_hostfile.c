@@ -30,7 +30,7 @@ int new_hostfile_write(const struct run *run, FILE *out, struct error *err)
         if (run->outcome.node[n] != NULL)
             return 0;
     if (access(NEW_HOSTFILE, F_OK) == 0) {
-        fprintf(out, NEW_HOSTFILE ": is there already, and stays as it is\n");
+        fprintf(out, NEW_HOSTFILE ": already exists, left unchanged\n");
         return 0;
     }
     buffer_add_text(&text, "# written by muster bootstrap\n");

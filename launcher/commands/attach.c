@@ -92,8 +92,9 @@ static int show(const struct past_run *run, int tail)
     if (result != NULL)
         status = (int)json_integer_value(json_object_get(result, "exit_status"));
     else
-        log_error("%s: muster itself died before it could say how the run ended; "
-                  "its nodes clean up on their own", run->id);
+        log_error("%s: muster itself died before it could report how the run ended; "
+                  "its nodes clean up on their own",
+                  run->id);
     json_decref(result);
     return status;
 }

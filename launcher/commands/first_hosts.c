@@ -174,10 +174,10 @@ static void begin(const struct options *options, struct waiting *w)
     xevent_add(w->over, &wait);
     /* The watch runs a script at once, and reports its errors. */
     if (w->first->named.count > 0)
-        log_note("%s; waiting for hosts, for %g s at most (--max-wait)", w->first->missing.text,
+        log_note("%s; waiting for hosts, at most %g s (--max-wait)", w->first->missing.text,
                  w->wait_s);
     else
-        log_note("waiting for hosts, for %g s at most (--max-wait)", w->wait_s);
+        log_note("waiting for hosts, at most %g s (--max-wait)", w->wait_s);
     w->watch = host_watch_new(w->base, options, 0, hosts_changed, w);
     w->hup_reads = interrupt_hup_reads();
     watch_signals(w);

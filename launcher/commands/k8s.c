@@ -33,6 +33,6 @@ int command_k8s(char **argv)
     }
     log_error("muster k8s: this muster was built without it (no " PKGLIBEXECDIR
               "/muster-k8s); configure --enable-kubernetes needs libcurl and libyaml. "
-              "A script of that name is ./k8s");
+              "To run a script of that name, use ./k8s");
     return EXIT_NOT_FOUND;
 }

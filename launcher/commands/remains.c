@@ -73,7 +73,7 @@ int remains_await(const struct options *options, const char *id, const json_t *p
     int            status;
 
     if (hosts_of(plan, ranks, &remains.hosts, &err) < 0) {
-        log_error("%s: its plan.json is broken: %s", id, err.text);
+        log_error("%s: its plan.json is damaged: %s", id, err.text);
         return EXIT_DATA;
     }
     remains.answer = xcalloc(remains.hosts.count, sizeof *remains.answer);
@@ -220,7 +220,7 @@ static void tell_wait(const struct remains *remains)
 
     for (i = 0; i < remains->hosts.count; i++)
         if (remains->answer[i] != ANSWER_EMPTY)
-            log_note("%s: %s; waiting until nothing is left there (%.0f s at most)",
+            log_note("%s: %s; waiting until nothing is left there (at most %.0f s)",
                      remains->hosts.host[i].name,
                      remains->words[i] != NULL ? remains->words[i] : "does not answer",
                      limit_s(remains->options));
@@ -236,11 +236,12 @@ static void tell(const struct remains *remains, enum answer which, double waited
         if (remains->answer[i] != which)
             continue;
         if (which == ANSWER_NONE)
-            log_warn("%s: has not answered; without its launcher it has ended everything after "
-                     "%.0f s at the latest", host, waited_s);
+            log_warn("%s: did not answer; without its launcher it has ended everything within "
+                     "%.0f s",
+                     host, waited_s);
         else
-            log_error("%s: %s after %.0f s; to end it: muster clean --kill --run %s -H %s", host,
-                      remains->words[i], waited_s, remains->id, host);
+            log_error("%s: %s after %.0f s; to kill them: muster clean --kill --run %s -H %s",
+                      host, remains->words[i], waited_s, remains->id, host);
     }
 }
 

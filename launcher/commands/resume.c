@@ -57,7 +57,7 @@ int command_resume(const struct options *options, struct options *again)
                                            run->result != NULL ? "results" : "ranks"));
     json_decref(now);
     if (status == 0) {
-        log_note("%s is started again: generation %d", run->id, again->first_generation);
+        log_note("restarting %s: generation %d", run->id, again->first_generation);
         status = -1;
     }
     history_clear(&list);
@@ -75,8 +75,10 @@ static int check_state(const struct past_run *run, struct error *err)
         return err_set(err, "%s is running, launched by pid %d; muster attach shows it", run->id,
                        (int)run->launcher);
     case PAST_RUN_ELSEWHERE:
-        return err_set(err, "%s was launched on %s, and only there one can see whether it still "
-                       "runs: run muster resume there", run->id, past_run_host(run));
+        return err_set(err,
+                       "%s was launched on %s, and only that machine knows whether it still "
+                       "runs: run muster resume there",
+                       run->id, past_run_host(run));
     case PAST_RUN_ENDED:
         if (json_integer_value(json_object_get(run->result, "exit_status")) == 0)
             return err_set(err, "%s has ended with exit status 0: there is nothing to resume",
@@ -103,13 +105,15 @@ static int read_again(const struct past_run *run, struct options *again, int *st
     strlist_add(&words, "run");
     if (cwd == NULL || script == NULL ||
         words_of(past_run_launcher(run, "options"), &words) < 0)
-        rc = err_set(err, "%s: its directory does not say how it was started; start it anew",
+        rc = err_set(err,
+                     "%s: its directory does not record how it was started; start a new run",
                      run->id);
     strlist_add(&words, "--");
     if (rc == 0) {
         strlist_add(&words, script);
         if (words_of(past_run_launcher(run, "args"), &words) < 0)
-            rc = err_set(err, "%s: its arguments are not UTF-8 and were not kept; start it anew",
+            rc = err_set(err,
+                         "%s: its arguments are not UTF-8 and were not kept; start a new run",
                          run->id);
     }
     if (rc == 0 && chdir(cwd) < 0)
@@ -117,7 +121,7 @@ static int read_again(const struct past_run *run, struct options *again, int *st
     if (rc == 0 && options_parse(again, (int)words.count, words.item, status, &why) != OPTIONS_RUN)
         rc = err_set(err, "%s: %s", run->id, why.text);
     else if (rc == 0 && strcmp(again->hostfile, "-") == 0)
-        rc = err_set(err, "%s: its hostfile was standard input, which is gone; start it anew",
+        rc = err_set(err, "%s: its hostfile was standard input, which is gone; start a new run",
                      run->id);
     strlist_clear(&words);
     return rc;

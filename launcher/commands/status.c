@@ -324,7 +324,7 @@ static void print_generation(const json_t *run, FILE *out)
     json_int_t most = json_integer_value(json_object_get(run, "max_restarts"));
 
     if (generation > 0)
-        fprintf(out, "generation: %lld (of %lld restarts at most)\n", (long long)generation,
+        fprintf(out, "generation: %lld (at most %lld restarts)\n", (long long)generation,
                 (long long)most);
 }
 

@@ -101,7 +101,7 @@ static int stop_one(const struct past_run *run)
 {
     struct error err;
 
-    log_warn("--replace: ending %s, launched by pid %d", run->id, (int)run->launcher);
+    log_warn("--replace: stopping %s, launched by pid %d", run->id, (int)run->launcher);
     if (past_run_signal(run, SIGTERM, &err) < 0)
         log_warn("--replace: %s", err.text); /* the agents will find it */
     else if (!past_run_await(run, end_s(run)))

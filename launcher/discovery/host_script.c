@@ -103,7 +103,7 @@ void host_script_start(struct host_script *script)
         return;
     script->said[0] = '\0';
     if (script->stuck > 0 && !child_is_gone(script->stuck)) {
-        err_set(&script->not_started, "%s: process %d was killed and is still there",
+        err_set(&script->not_started, "%s: process %d was killed but is still there",
                 script->path, (int)script->stuck);
         xevent_add(script->exit, &now);
         return;
@@ -147,8 +147,8 @@ static void limit_cb(evutil_socket_t fd, short what, void *arg)
     (void)fd, (void)what;
     end(script);
     err_set(&why, "%s: %s %d s", script->path,
-            is_alive ? "killed, it has not ended in"
-                     : "has exited, but something that it started holds its output since",
+            is_alive ? "killed, it did not exit within"
+                     : "has exited, but a process that it started has held its output open for",
             HOST_SCRIPT_S);
     fail(script, &why);
 }
@@ -240,7 +240,7 @@ char *host_script_read(const char *path, size_t *size, struct error *err)
     size_t              i;
 
     if (base == NULL) {
-        err_set(err, "cannot make an event loop: %s", strerror(errno));
+        err_set(err, "cannot create an event loop: %s", strerror(errno));
         return NULL;
     }
     script = host_script_new(base, path, answered, &answer);

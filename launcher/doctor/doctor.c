@@ -278,9 +278,9 @@ static void take_lines(struct doctor *doctor, struct subject *subject, size_t no
                 take_line(doctor, subject, node, line);
         if (end->has_ended && (end->timed_out || end->status != 0))
             findings_add(&doctor->findings, (int)node, true, "doctor",
-                         end->timed_out ? "not all checks were finished in time"
-                                        : "the checks ended early",
-                         "this node is not known to be healthy", "look at its load, and at dmesg");
+                         end->timed_out ? "the checks did not finish in time"
+                                        : "the checks stopped early",
+                         "this node may not be healthy", "check its load and dmesg");
     }
 }
 
@@ -311,8 +311,8 @@ static void print_healthy(const struct run *run, const struct doctor *doctor, FI
             strlist_add(&hosts, run->plan->node[i].host);
     if (hosts.count > 0) {
         names = hostrange_fold(&hosts);
-        fprintf(out, "PASS  %s  nothing to mend%s\n", names,
-                run->options->check_full ? "" : " (--full looks longer)");
+        fprintf(out, "PASS  %s  no problems found%s\n", names,
+                run->options->check_full ? "" : " (--full checks more)");
         free(names);
     }
     strlist_clear(&hosts);

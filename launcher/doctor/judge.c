@@ -79,8 +79,8 @@ void judge_logins(const struct subjects *subjects, struct findings *findings)
             continue;
         snprintf(text, sizeof text, "the login took %.0f s", subjects->node[i].login_s);
         findings_add(findings, (int)i, false, "login", text,
-                     "each start, and each reconnect, takes as long",
-                     "look for what is slow in ~/.bashrc and in sshd (UseDNS no)");
+                     "every start and every reconnect takes this long",
+                     "look for slow commands in ~/.bashrc, and set UseDNS no in sshd_config");
     }
 }
 

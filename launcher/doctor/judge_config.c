@@ -17,7 +17,7 @@
 
 #define CONFIG_MAX (4u << 20)
 #define CHECK      "ds_config"
-#define ASSERTION  "DeepSpeed ends with an assertion, minutes after the start"
+#define ASSERTION "DeepSpeed fails with an assertion minutes after the start"
 
 static json_int_t number_of(const json_t *config, const char *key, bool *is_open);
 static void       judge_batch(const json_t *config, const char *path, int world,
@@ -34,15 +34,15 @@ void judge_config(const char *path, int world, struct findings *findings)
     bool         is_open = false;
 
     if (bytes == NULL) {
-        findings_add(findings, 0, true, CHECK, err.text, "every rank ends at once",
-                     "name the right file");
+        findings_add(findings, 0, true, CHECK, err.text, "every rank fails at once",
+                     "give the right file");
         return;
     }
     config = json_loadb(bytes, size, 0, &why);
     if (!json_is_object(config)) {
         text = xasprintf("%s:%d: %s", path, config != NULL ? 1 : why.line,
                          config != NULL ? "not an object" : why.text);
-        findings_add(findings, 0, true, CHECK, text, "every rank ends at once",
+        findings_add(findings, 0, true, CHECK, text, "every rank fails at once",
                      "correct that line");
         free(text);
     } else {
@@ -50,7 +50,7 @@ void judge_config(const char *path, int world, struct findings *findings)
         stage = number_of(json_object_get(config, "zero_optimization"), "stage", &is_open);
         if (stage > 3) {
             text = xasprintf("%s: ZeRO stage %lld", path, (long long)stage);
-            findings_add(findings, 0, true, CHECK, text, ASSERTION, "there are stages 0 to 3");
+            findings_add(findings, 0, true, CHECK, text, ASSERTION, "valid stages are 0 to 3");
             free(text);
         }
     }

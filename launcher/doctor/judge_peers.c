@@ -110,7 +110,7 @@ static void judge_failed(const struct subjects *subjects, const struct ways *way
             if (ways->way[from * ways->count + to] != WAY_FAILED || is_all(ways, to, true) ||
                 is_all(ways, from, false))
                 continue;
-            text = xasprintf("it does not reach high TCP ports of %s: %s", node[to].host,
+            text = xasprintf("it cannot reach high TCP ports of %s: %s", node[to].host,
                              ways->why[from * ways->count + to]);
             findings_add(findings, (int)from, true, "network", text, HANGS, FIREWALL);
             free(text);
@@ -152,7 +152,7 @@ static void judge_stalled(const struct subjects *subjects, const struct ways *wa
         text = xasprintf("large packets from %s do not arrive, small ones do", hosts);
         findings_add(findings, (int)to, true, "network", text,
                      "init_process_group succeeds, and the first all_reduce hangs",
-                     "the same MTU on all the way: ip link; ping -M do -s 1472 HOST");
+                     "use the same MTU on the whole path: ip link; ping -M do -s 1472 HOST");
         free(text);
         free(hosts);
     }
@@ -224,7 +224,7 @@ static void judge_mtu(const struct subjects *subjects, const json_int_t *mtu,
         text = xasprintf("MTU %lld, but %lld on %s", (long long)mtu[i], (long long)right, hosts);
         findings_add(findings, (int)i, false, "network", text,
                      "large messages are slow or hang, small ones work",
-                     "sudo ip link set INTERFACE mtu N, the same on all nodes");
+                     "sudo ip link set INTERFACE mtu N, with the same N on all nodes");
         free(text);
     }
     free(hosts);

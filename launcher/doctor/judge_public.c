@@ -32,10 +32,10 @@ void judge_public(const struct subjects *subjects, struct findings *findings)
         address = judge_text(item, "addr");
         if (json_is_true(json_object_get(item, "loopback")) || !is_public(address))
             continue;
-        text = xasprintf("its address %s is public, and MASTER_PORT listens on it, too", address);
+        text = xasprintf("its address %s is public, and MASTER_PORT listens on it", address);
         findings_add(findings, 0, false, "network", text,
-                     "whoever reaches that port can end the run, or join it",
-                     "let the security group admit only the nodes to the high ports");
+                     "anyone who can reach that port can stop the run or join it",
+                     "let the security group open the high ports only to the nodes");
         free(text);
         return;
     }

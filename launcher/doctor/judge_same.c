@@ -38,7 +38,7 @@ static const struct rule {
     { "content of ", "files", true,
       "ranks run different code: one hangs in a collective that another never calls",
       "muster bcast FILE" },
-    { "path ", "files", true, "ranks on the nodes that lack it end at once, the others wait",
+    { "path ", "files", true, "ranks on nodes without it fail at once, the others wait",
       "mount the disk, or: muster bcast PATH" },
     { "data ", "disks", true,
       "programs find an empty folder or other data, and checkpoints fill the system disk",
@@ -46,7 +46,7 @@ static const struct rule {
     { "driver module", "gpu driver", false, "NCCL may fail between these nodes",
       "install the same driver on all nodes" },
     { "gpu model", "gpu", false, "all nodes wait for the slowest GPU, or hang if one has fewer",
-      "leave the node out (--exclude), or write slots=N" },
+      "leave the node out (--exclude), or set slots=N" },
     { "kernel", "machine", false, "the driver may not load after the next reboot",
       "install the same kernel on all nodes" },
     { "cores", "machine", false, "the node with fewer cores is slower, and all wait for it",
@@ -185,11 +185,12 @@ void judge_names(const struct subjects *subjects, struct findings *findings)
                 continue;
             told++;
             text = value[i][0] == '\0'
-                       ? xasprintf("%s is not known there (elsewhere %s)", names.item[n], right)
+                       ? xasprintf("it does not know the name %s (elsewhere %s)", names.item[n],
+                                   right)
                        : xasprintf("%s is %s there, but %s elsewhere", names.item[n], value[i],
                                    right);
             findings_add(findings, (int)i, value[i][0] != '\0', "names", text,
-                         "ranks connect to nobody, or to another machine: hangs at "
+                         "ranks cannot connect, or connect to the wrong machine: hangs at "
                          "init_process_group",
                          "make /etc/hosts the same on all nodes: muster bcast");
             free(text);

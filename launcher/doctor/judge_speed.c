@@ -19,7 +19,7 @@
 #define SLOW_PART   0.5 /* slow: below this part of the usual speed */
 #define LATE_TIMES  3.0 /* late: above this many usual round trips, */
 #define LATE_MS     0.5 /* plus this time */
-#define BREAKS      "all nodes wait for the slowest way in each all_reduce"
+#define BREAKS "all nodes wait for the slowest path in each all_reduce"
 #define MEND        "ip -s link; ethtool INTERFACE; or leave the node out (--exclude)"
 
 /* The measurements from one node to another: the best of all rounds. */
@@ -155,8 +155,8 @@ static void judge_node(const struct speeds *speeds, size_t node, struct findings
     for (to_it = 0; to_it <= 1; to_it++) {
         if (!is_slow(speeds, node, to_it, &best))
             continue;
-        text = xasprintf("it %s %.3g MB/s at most, %.3g are usual", to_it ? "gets" : "sends", best,
-                         speeds->mb_s);
+        text = xasprintf("it %s at most %.3g MB/s, but %.3g MB/s is usual",
+                         to_it ? "receives" : "sends", best, speeds->mb_s);
         findings_add(findings, (int)node, false, "speed", text, BREAKS, MEND);
         free(text);
     }
@@ -169,15 +169,16 @@ static void judge_way(const struct subjects *subjects, const struct speeds *spee
     char       *text;
 
     if (way->mb_s < SLOW_PART * speeds->mb_s && !has_slow_end(speeds, way)) {
-        text = xasprintf("it sends %.3g MB/s to %s, %.3g are usual", way->mb_s, to, speeds->mb_s);
+        text = xasprintf("it sends %.3g MB/s to %s, but %.3g MB/s is usual", way->mb_s, to,
+                         speeds->mb_s);
         findings_add(findings, (int)way->from, false, "speed", text, BREAKS, MEND);
         free(text);
     }
     if (is_late(speeds, way)) {
-        text = xasprintf("a message to %s and back takes %.3g ms, %.3g are usual", to,
+        text = xasprintf("a round trip to %s takes %.3g ms, but %.3g ms is usual", to,
                          way->trip_ms, speeds->trip_ms);
         findings_add(findings, (int)way->from, false, "speed", text, BREAKS,
-                     "the same rack or placement group for all nodes");
+                     "put all nodes into the same rack or placement group");
         free(text);
     }
 }

@@ -16,14 +16,15 @@ static const struct rule {
     bool        is_fail;
     const char *breaks, *mend;
 } rules[] = {
-    { "hostname", "names", "they have one host name", 40, true,
+    { "hostname", "names", "they have the same host name", 40, true,
       "NCCL and Gloo take them for one machine: hangs, or P2P between machines",
       "sudo hostnamectl set-hostname NAME" },
-    { "machine id", "clones", "they have one /etc/machine-id", 8, false,
-      "DHCP may give them one address", "sudo rm /etc/machine-id; sudo systemd-machine-id-setup" },
-    { "host key", "clones", "they have one ssh host key", 8, false,
-      "whoever has one of these machines can pose as the others",
-      "sudo rm /etc/ssh/ssh_host_*; sudo ssh-keygen -A; then mend known_hosts" },
+    { "machine id", "clones", "they have the same /etc/machine-id", 8, false,
+      "DHCP may give them the same address",
+      "sudo rm /etc/machine-id; sudo systemd-machine-id-setup" },
+    { "host key", "clones", "they have the same ssh host key", 8, false,
+      "anyone with root on one of these machines can impersonate the others",
+      "sudo rm /etc/ssh/ssh_host_*; sudo ssh-keygen -A; then update known_hosts" },
 };
 
 static bool is_same_machine(const struct subject *one, const struct subject *other);
@@ -65,10 +66,11 @@ static void judge_machines(const struct subjects *subjects, struct findings *fin
             names += is_same_machine(&subjects->node[i], &subjects->node[j]);
         if (names < 2)
             continue;
-        text = xasprintf("they are one machine (boot id %.8s)",
+        text = xasprintf("they are the same machine (boot id %.8s)",
                          judge_text(subjects->node[i].hello, "boot_id"));
         findings_add(findings, (int)i, true, "hosts", text,
-                     "two ranks on each GPU: CUDA out of memory", "name it once in the hostfile");
+                     "two ranks on each GPU: CUDA out of memory",
+                     "list it only once in the hostfile");
         free(text);
     }
 }

@@ -88,7 +88,8 @@ static int parse_elasticity(struct batch_rules *rules, const char *name,
 
         rules->micro[i] = json_is_integer(micro) ? json_integer_value(micro) : 0;
         if (rules->micro[i] < 1)
-            return err_set(err, "%s: elasticity.micro_batch_sizes: not all are 1 or more", name);
+            return err_set(err, "%s: elasticity.micro_batch_sizes: all must be 1 or more",
+                           name);
     }
     if (rules->request.version != 0.1)
         return 0;

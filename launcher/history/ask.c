@@ -30,15 +30,14 @@ int past_run_ask(const struct past_run *run, const char *line, char *answer, siz
     size_t got;
 
     if (strlen(line) >= RUN_DIR_LINE_MAX || strchr(line, '\n') != NULL)
-        return err_set(err, "that is too long for one request (%d bytes at most)",
-                       RUN_DIR_LINE_MAX - 1);
+        return err_set(err, "the request is too long (at most %d bytes)", RUN_DIR_LINE_MAX - 1);
     fd = call(run, err);
     if (fd < 0)
         return -1;
     got = say(fd, line) == 0 ? hear(fd, text, sizeof text) : 0;
     close(fd);
     if (got == 0)
-        return err_set(err, "%s: its launcher does not answer within %d s", run->id, ANSWER_S);
+        return err_set(err, "%s: its launcher did not answer within %d s", run->id, ANSWER_S);
     word = sanitize_text(text, got);
     if (strncmp(word, "ok ", 3) == 0) {
         strncpy(answer, word + 3, size - 1);

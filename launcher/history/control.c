@@ -221,8 +221,10 @@ static int obey(const struct control *control, const char *line, char *text, siz
     while (word != NULL && (word = strtok_r(NULL, " ", &rest)) != NULL)
         strlist_add(&words, word);
     if (verb->name == NULL)
-        rc = err_set(err, "this run does not know '%.100s'; is it of another version of muster?",
-                     shown);
+        rc = err_set(
+            err,
+            "this run does not know '%.100s'; was it started by another version of muster?",
+            shown);
     else if (words.count < verb->words)
         rc = err_set(err, "usage: %s", verb->usage);
     else

@@ -39,8 +39,10 @@ int history_read(struct history *list, struct error *err)
 
     *list = (struct history){ .dir = runs };
     if (runs == NULL)
-        return err_set(err, "neither HOME nor XDG_STATE_HOME is set: past runs are below one of "
-                            "them");
+        return err_set(
+            err,
+            "neither HOME nor XDG_STATE_HOME is set: the directory of runs is below one of "
+            "them");
     runs_fd = open(runs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     count = runs_fd >= 0 ? scandir(runs, &entry, runid_is_entry, alphasort) : -1;
     if (count < 0 && errno != ENOENT)
@@ -89,8 +91,7 @@ struct past_run *history_find(const struct history *list, const char *word, stru
         return NULL;
     }
     if (found == NULL)
-        err_set(err, "no run '%.100s' in %s; muster status lists those that are there", word,
-                list->dir);
+        err_set(err, "no run '%.100s' in %s; muster status lists the runs", word, list->dir);
     return found;
 }
 
@@ -168,7 +169,8 @@ int past_run_signal(const struct past_run *run, int number, struct error *err)
     if (launcher == 0)
         return 0;
     if (launcher < 0)
-        return err_set(err, "%s: its launcher is in another PID namespace: run muster there",
+        return err_set(err,
+                       "%s: its launcher is in another PID namespace: run this command there",
                        run->id);
     fd = (int)syscall(SYS_pidfd_open, launcher, 0);
     if (fd < 0 && errno == ENOSYS)

@@ -71,8 +71,9 @@ int run_dir_open(struct run_dir *dir, const struct plan *plan, const struct opti
         goto out;
     }
     if (fcntl(dir->log_fd, F_SETLK, &lock) < 0) {
-        err_set(err, "%s: %s", dir->path, errno == EAGAIN || errno == EACCES
-                                              ? "another muster runs it" : strerror(errno));
+        err_set(err, "%s: %s", dir->path,
+                errno == EAGAIN || errno == EACCES ? "another muster is running it"
+                                                   : strerror(errno));
         goto out;
     }
     rc = options->resumed != NULL ? begin_again(dir, plan, err) : 0;
@@ -184,7 +185,7 @@ static int begin_again(struct run_dir *dir, const struct plan *plan, struct erro
 
     if (has_begun(dir->fd, "status.json", plan->generation) ||
         has_begun(dir->fd, "result.json", plan->generation))
-        rc = err_set(err, "%s: another muster has started it again", dir->path);
+        rc = err_set(err, "%s: another muster has already resumed it", dir->path);
     if (rc < 0)
         goto out;
     tell_missing(dir, plan);
@@ -236,7 +237,8 @@ static void tell_missing(const struct run_dir *dir, const struct plan *plan)
     }
     if (names.size > 0) {
         buffer_add(&names, "", 1);
-        log_warn("variables that the ranks had before are not set here:%.400s", names.bytes);
+        log_warn("these variables were set for the ranks before, but are not set here:%.400s",
+                 names.bytes);
     }
     buffer_clear(&names);
     json_decref(old);

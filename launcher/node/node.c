@@ -228,8 +228,9 @@ static void conn_open(void *arg)
 static void conn_closed(const struct conn_failure *why, void *arg)
 {
     struct node        *node = arg;
-    struct conn_failure failure = { .stage = "running", .exit_code = EXIT_LOST,
-                                    .text = "muster-agent ended before its work was done" };
+    struct conn_failure failure = { .stage = "running",
+                                    .exit_code = EXIT_LOST,
+                                    .text = "muster-agent exited before its work was done" };
 
     if (why != NULL)
         failure = *why; /* a copy: why is freed with the connection */

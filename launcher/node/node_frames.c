@@ -217,7 +217,8 @@ static void take_hello(struct node *node, const json_t *body)
         return;
     }
     if (protocol != FRAME_PROTOCOL) {
-        node_fail(node, "protocol", EXIT_PROTOCOL, "do --agent and muster come from one build?",
+        node_fail(node, "protocol", EXIT_PROTOCOL,
+                  "are --agent and muster from the same build?",
                   "the agent speaks protocol %" JSON_INTEGER_FORMAT ", not %d", protocol,
                   FRAME_PROTOCOL);
         return;

@@ -110,7 +110,8 @@ static void conn_closed(const struct conn_failure *why, void *arg)
 
     if (cleanup->state != CLEANUP_ANSWERED)
         snprintf(cleanup->text, sizeof cleanup->text, "not checked: %s: %s",
-                 why != NULL ? why->stage : "agent", why != NULL ? why->text : "it ended at once");
+                 why != NULL ? why->stage : "agent",
+                 why != NULL ? why->text : "it exited at once");
     finish(cleanup);
 }
 
@@ -205,10 +206,10 @@ static void take_found(struct orphan_cleanup *cleanup, const json_t *body)
     name_some(processes, cleanup->left == 0, names, sizeof names);
     if (cleanup->left > 0)
         snprintf(cleanup->text, sizeof cleanup->text,
-                 "%d of the run's processes could not be ended: %s", cleanup->left, names);
+                 "%d processes of the run could not be killed: %s", cleanup->left, names);
     else if (cleanup->ended > 0)
         snprintf(cleanup->text, sizeof cleanup->text,
-                 "%d of the run's processes had to be ended: %s", cleanup->ended, names);
+                 "%d processes of the run had to be killed: %s", cleanup->ended, names);
     else
         snprintf(cleanup->text, sizeof cleanup->text, "nothing of the run was left");
 }

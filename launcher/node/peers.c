@@ -183,7 +183,8 @@ void peers_take(struct peers *peers, struct node *node, const json_t *body)
     peers->awaited--;
     rc = peers->is_calling ? take_pairs(peers, i, body) : take_port(peers, &peers->peer[i], body);
     if (rc < 0)
-        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "PROBED frame: not what was asked for");
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL,
+                  "PROBED frame does not answer the request");
     if (peers->awaited == 0)
         answered(peers); /* last: see finish */
 }

@@ -227,7 +227,7 @@ static void conn_closed(const struct conn_failure *why, void *arg)
     if (why != NULL)
         snprintf(r->why, sizeof r->why, "%s: %s", why->stage, why->text);
     else
-        snprintf(r->why, sizeof r->why, "the agent there ended at once");
+        snprintf(r->why, sizeof r->why, "the agent there exited at once");
     log_info("%s: reconnecting: %s", r->node->plan->host, r->why);
     r->answers = r->has_asked;
     give_up(r);

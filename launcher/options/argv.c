@@ -269,7 +269,7 @@ static bool is_of_command(struct reader *reader, const struct option_row *row, c
     if (row->commands & 1u << reader->command || row->set == set_nothing)
         return true;
     list_commands(row->commands, others, sizeof others);
-    complain(reader, "%s: not an option of muster %s, only of %s", typed,
+    complain(reader, "%s: not an option of muster %s; it belongs to %s", typed,
              command_names[reader->command], others);
     return false;
 }
@@ -366,7 +366,7 @@ static int read_topic(struct options *options, char **words, struct error *err)
     if (*words == NULL)
         return 0;
     if (!is_command(*words, &options->topic))
-        return err_set(err, "there is no subcommand '%.100s'; muster --help lists them", *words);
+        return err_set(err, "unknown subcommand '%.100s'; muster --help lists them", *words);
     if (words[1] != NULL)
         return err_set(err, "muster help takes one subcommand, not also '%.100s'", words[1]);
     return 0;

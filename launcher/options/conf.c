@@ -51,8 +51,9 @@ int conf_read(const char *path, bool must_exist, struct options *options, struct
                       : file_read_at_once(path, CONF_BYTES_MAX, &size, err);
     if (text == NULL)
         return -1;
-    rc = strlen(text) == size ? conf_parse(path, text, options, err)
-                              : err_set(err, "%s: contains a NUL byte; not a text file", path);
+    rc = strlen(text) == size
+             ? conf_parse(path, text, options, err)
+             : err_set(err, "%s: contains a NUL byte; is this a text file?", path);
     free(text);
     return rc;
 }

@@ -101,7 +101,7 @@ int set_ranges(struct options *options, const struct option_row *row,
         if (low < 0 || high > OPTION_NUMBER_MAX || (*end != ',' && *end != '\0'))
             return err_set(err, "'%s' is not a list of numbers and ranges such as 0,2-4", value);
         if (low <= last || high < low)
-            return err_set(err, "'%s' must be ascending without overlap, as 0,2-4", value);
+            return err_set(err, "'%s' must be ascending without overlap, like 0,2-4", value);
         last = high;
         if (*end == '\0')
             break;
@@ -262,7 +262,7 @@ int set_node_range(struct options *options, const struct option_row *row, const 
     if (rc < 0)
         return -1;
     if (least > most)
-        return err_set(err, "'%s': the first number is larger", value);
+        return err_set(err, "'%s': the minimum is larger than the maximum", value);
     if (least == most) {
         options->num_nodes = (int)least;
         return 0;
@@ -325,7 +325,7 @@ int set_signal(struct options *options, const struct option_row *row, const char
         parse_number(value, 1, SIGRTMAX, &number, NULL) < 0)
         return err_set(err, "'%.40s' is neither a signal, such as USR1 or 10, nor none", value);
     if (number == SIGKILL || number == SIGSTOP)
-        return err_set(err, "'%.40s' cannot be caught by any program", value);
+        return err_set(err, "'%.40s' cannot be caught", value);
     *field = (int)number;
     return 0;
 }
@@ -335,7 +335,7 @@ int set_env(struct options *options, const struct option_row *row, const char *v
 {
     (void)row;
     if (value[0] == '\0' || value[0] == '=')
-        return err_set(err, "'%s' should be NAME or NAME=VALUE", value);
+        return err_set(err, "'%s' is not NAME or NAME=VALUE", value);
     strlist_add(&options->env, value);
     return 0;
 }
@@ -386,15 +386,17 @@ int set_launcher(struct options *options, const struct option_row *row,
         if (strcasecmp(value, ours[i]) == 0)
             return 0;
     if (strcasecmp(value, "openmpi") == 0)
-        return err_set(err, "'openmpi' is refused: muster starts MPI programs of MPICH, MVAPICH "
-                       "and Intel MPI, but not of Open MPI; for those use Open MPI's mpirun, for "
-                       "others leave --launcher out");
+        return err_set(err, "'openmpi' is refused: muster starts programs of MPICH, MVAPICH "
+                            "and Intel MPI, but not of Open MPI; start those with Open MPI's "
+                            "mpirun, and leave --launcher out for others");
     if (strcasecmp(value, "slurm") == 0)
-        return err_set(err, "'slurm' is refused: muster reaches the nodes over SSH; in an "
-                       "allocation leave --launcher and the hosts out, muster takes those of "
-                       "the job");
-    return err_set(err, "'%s' is refused: muster starts the ranks itself over SSH, MPI programs "
-                   "(but not of Open MPI) included; leave --launcher out", value);
+        return err_set(
+            err, "'slurm' is refused: muster reaches the nodes over SSH; in an allocation "
+                 "leave out --launcher and the hosts, and muster takes the hosts of the job");
+    return err_set(err,
+                   "'%s' is refused: muster itself starts the ranks over SSH, including MPI "
+                   "programs (but not Open MPI's); leave --launcher out",
+                   value);
 }
 
 /* DeepSpeed passes these to pdsh. Accept those for which muster has an option, and refuse the
@@ -418,9 +420,11 @@ int set_launcher_args(struct options *options, const struct option_row *row,
             ;
         number = i < 3 && word[2] != '\0' ? word + 2 : strtok_r(NULL, " \t", &rest);
         if (i == 3) {
-            rc = err_set(err, "'%s' is refused: muster has its own SSH client and takes only -f N, "
-                         "-t SECONDS and -p PORT here; a key or another ssh setting goes into "
-                         "~/.ssh/config or --ssh-config", word);
+            rc = err_set(err,
+                         "'%s' is refused: muster has its own SSH client and takes only -f N, "
+                         "-t SECONDS and -p PORT here; put a key or other ssh settings into "
+                         "~/.ssh/config or --ssh-config",
+                         word);
         } else if (number == NULL) {
             rc = err_set(err, "%s needs a value", means[i][0]);
         } else {

@@ -175,7 +175,7 @@ int options_set(struct options *options, const char *name, const char *value,
         return err_set(err, "%s: there is no setting '%.100s'%s", where, name, hint);
     }
     if (row->flags & OPTION_ARGV_ONLY)
-        return err_set(err, "%s: '%s' is allowed on the command line only", where, name);
+        return err_set(err, "%s: '%s' is only allowed on the command line", where, name);
     if (row->set(options, row, value, &why) < 0)
         return err_set(err, "%s: %s: %s", where, name, why.text);
     return 0;
@@ -250,7 +250,7 @@ static int settings_apply(struct options *options, const struct settings *settin
         from_script = from_script || strcmp(setting->row->name, "host-discovery-script") == 0;
     }
     if (from_file && from_list)
-        return err_set(err, "hosts are given twice, by a hostfile and by a list; use only one");
+        return err_set(err, "hosts are given twice, in a hostfile and in a list; use only one");
     if (from_script && (from_file || from_list))
         return err_set(err, "hosts are given twice, by --host-discovery-script and by a %s; use "
                        "only one", from_file ? "hostfile" : "list");
@@ -395,9 +395,9 @@ static int options_check(struct options *options, struct error *err)
     if (options->command == COMMAND_CLEAN && options->args.count > 0)
         return err_set(err, "muster clean takes options only, not '%.100s'", options->args.item[0]);
     if (options->command == COMMAND_DRAIN && options->args.count == 0)
-        return err_set(err, "which nodes? muster drain [OPTIONS] RUN HOST...");
+        return err_set(err, "no nodes named: muster drain [OPTIONS] RUN HOST...");
     if (options->command == COMMAND_SCALE && (options->run == NULL || options->nodes == 0))
-        return err_set(err, "how many nodes of which run? muster scale [OPTIONS] RUN --nodes N");
+        return err_set(err, "which run, how many nodes? muster scale [OPTIONS] RUN --nodes N");
     if (options->cost && options->run == NULL)
         return err_set(err, "--cost needs a run: muster status --cost RUN");
     if (command_takes_run(options->command) && options->command != COMMAND_DRAIN &&
@@ -412,7 +412,7 @@ static int options_check(struct options *options, struct error *err)
         return err_set(err, "muster bootstrap takes one file, not also '%.100s'",
                        options->args.item[1]);
     if (options->plan_only + options->apply + options->undo + options->record > 1)
-        return err_set(err, "--plan, --apply, --undo and --record exclude each other");
+        return err_set(err, "only one of --plan, --apply, --undo and --record may be used");
     if (options->command == COMMAND_CHECK && !options->dry_run) {
         options->check_json = options->json; /* the check's result, not the run's */
         options->json = NULL;
@@ -427,7 +427,7 @@ static int options_check(struct options *options, struct error *err)
     if (!options->no_ssh && options->node_rank >= 0)
         return err_set(err, "--node_rank needs --no_ssh: without it muster starts all nodes");
     if (options->no_ssh && options->max_restarts > 0)
-        return err_set(err, "--max-restarts needs all nodes: with --no_ssh each is started alone");
+        return err_set(err, "--max-restarts needs all nodes: with --no_ssh each starts alone");
     if (members_check(options, err) < 0)
         return -1;
     if (options->replace && options->name == NULL)
@@ -435,8 +435,8 @@ static int options_check(struct options *options, struct error *err)
     if (options->bind_core_list != NULL && !options->bind_cores)
         return err_set(err, "--bind_core_list needs --bind_cores_to_rank");
     if (options->log_dir != NULL && options->each_rank_log != NULL)
-        return err_set(err, "--log-dir and --enable_each_rank_log exclude each other: "
-                       "the first prints the output as well, the second does not");
+        return err_set(err, "--log-dir and --enable_each_rank_log exclude each other: the "
+                            "first also prints the output, the second does not");
     if (options->dead_after_s < 2 * options->heartbeat_s)
         return err_set(err, "--dead-after %g is less than two heartbeats of %g s: "
                        "a healthy node would be lost", options->dead_after_s, options->heartbeat_s);
@@ -449,10 +449,10 @@ static int members_check(const struct options *options, struct error *err)
     const struct options_members *members = &options->members;
 
     if (options->no_ssh && (members->spares > 0 || options_are_elastic(options)))
-        return err_set(err, "--spares and --nnodes MIN:MAX need all nodes: with --no_ssh each is "
-                       "started alone");
+        return err_set(err, "--spares and --nnodes MIN:MAX need all nodes: with --no_ssh each "
+                            "node is started separately");
     if (members->max_nodes > 0 && members->min_nodes > members->max_nodes)
-        return err_set(err, "at least %d nodes and at most %d: no number is both",
+        return err_set(err, "a minimum of %d nodes is more than the maximum of %d",
                        members->min_nodes, members->max_nodes);
     if (members->max_ranks > 0 && members->min_ranks > members->max_ranks)
         return err_set(err, "--min-np %d is more than --max-np %d", members->min_ranks,

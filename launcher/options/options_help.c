@@ -29,7 +29,7 @@ static const char overview_head[] =
 
 static const char overview_tail[] =
     "\n"
-    "Options end at SCRIPT. muster.conf(5) and MUSTER_FANOUT=128 set options, too.\n";
+    "Options end at SCRIPT. muster.conf(5) and MUSTER_FANOUT=128 also set options.\n";
 
 static const struct {
     const char *synopsis, *summary;
@@ -45,19 +45,19 @@ static const struct {
     [COMMAND_BCAST] = { "bcast [OPTIONS] [NODE:]PATH...",
                         "copy files and directories to all nodes" },
     [COMMAND_COLLECT] = { "collect [OPTIONS] PATH...",
-                          "copy files and directories of all nodes to this machine" },
+                          "copy files and directories from all nodes to this machine" },
     [COMMAND_BOOTSTRAP] = { "bootstrap [OPTIONS] [CONF]",
-                            "make nodes of fresh machines; see muster-bootstrap(1)" },
+                            "turn fresh machines into nodes; see muster-bootstrap(1)" },
     [COMMAND_DOCTOR] = { "doctor [OPTIONS] [SCRIPT [ARGS...]]",
-                         "look for what is wrong with the nodes" },
+                         "find out what is wrong with the nodes" },
     [COMMAND_ATTACH] = { "attach [OPTIONS] [RUN]", "show the output of a detached run" },
     [COMMAND_STATUS] = { "status [OPTIONS] [RUN]", "list the runs, or the ranks of one" },
     [COMMAND_STOP] = { "stop [OPTIONS] [RUN]", "stop a run, as Ctrl-C in its terminal does" },
     [COMMAND_DRAIN] = { "drain [OPTIONS] RUN HOST...",
-                        "let a run save its state and do without these nodes" },
+                        "let a run save its state and continue without these nodes" },
     [COMMAND_SCALE] = { "scale [OPTIONS] RUN --nodes N",
                         "let a run save its state and continue on N nodes" },
-    [COMMAND_RESUME] = { "resume [OPTIONS] RUN", "start a run again whose launcher was killed" },
+    [COMMAND_RESUME] = { "resume [OPTIONS] RUN", "restart a run whose launcher was killed" },
     [COMMAND_HELP] = { "help [SUBCOMMAND]", "open the manual page" },
 };
 

@@ -16,8 +16,8 @@ static const struct other_option others[] = {
     { "nproc-per-node", .same = "num_gpus", .set = set_ranks_per_node },
     { "m", FOR_RUN, .same = "module" },
     { "use-env", .same = "no_local_rank" },
-    { "standalone", .instead = "torchrun's; leave it out: without a hostfile only this machine "
-      "is used" },
+    { "standalone", .instead = "torchrun's; leave it out: without a hostfile muster "
+      "uses only this machine" },
     { "rdzv-endpoint", .instead = "torchrun's; leave it out, or write --master_addr=ADDR and "
       "--master_port=PORT", .has_arg = true },
     { "rdzv-backend", .instead = "torchrun's; leave it out: muster numbers the ranks",
@@ -27,8 +27,8 @@ static const struct other_option others[] = {
       .has_arg = true },
     { "local-addr", .instead = "torchrun's; leave it out: muster asks the nodes for their "
       "addresses", .has_arg = true },
-    { "monitor-interval", .instead = "torchrun's; leave it out: muster notices the end of a rank "
-      "at once", .has_arg = true },
+    { "monitor-interval", .instead = "torchrun's; leave it out: muster notices at once "
+      "when a rank exits", .has_arg = true },
     { "start-method", .instead = "torchrun's; leave it out", .has_arg = true },
     { "role", .instead = "torchrun's; leave it out", .has_arg = true },
     { "redirects", .instead = "torchrun's; write --log-dir=DIR or --enable_each_rank_log=DIR",
@@ -47,12 +47,12 @@ static const struct other_option others[] = {
     { "machine-rank", .instead = "accelerate's; leave it out: muster starts all nodes",
       .has_arg = true },
     { "multi-gpu", .instead = "accelerate's; leave it out" },
-    { "config-file", .instead = "accelerate's; leave it out, and write hosts and slots into a "
-      "hostfile", .has_arg = true },
-    { "use-deepspeed", .instead = "accelerate's; set ACCELERATE_USE_DEEPSPEED=true by --env" },
+    { "config-file", .instead = "accelerate's; leave it out, and put hosts and slots "
+      "into a hostfile", .has_arg = true },
+    { "use-deepspeed", .instead = "accelerate's; set ACCELERATE_USE_DEEPSPEED=true with --env" },
     { "num-cpu-threads-per-process", .instead = "accelerate's; write --env OMP_NUM_THREADS=N",
       .has_arg = true },
-    { "mixed-precision", .instead = "accelerate's; set ACCELERATE_MIXED_PRECISION by --env",
+    { "mixed-precision", .instead = "accelerate's; set ACCELERATE_MIXED_PRECISION with --env",
       .has_arg = true },
 
     { "n", FOR_WORLD, .same = "np" },
@@ -69,14 +69,14 @@ static const struct other_option others[] = {
     { "f", FOR_WORLD, .instead = "mpiexec's, write --hostfile=FILE; or pdsh's, write --fanout=N",
       .has_arg = true },
     { "genv", .instead = "mpirun's; write --env NAME=VALUE" },
-    { "genvall", .instead = "mpirun's; name each variable by --env NAME" },
+    { "genvall", .instead = "mpirun's; name each variable with --env NAME" },
     { "map-by", .instead = "mpirun's; leave it out: ranks fill the slots in the order of the "
       "hostfile", .has_arg = true },
     { "rank-by", .instead = "mpirun's; leave it out: ranks are numbered in the order of the "
       "hostfile", .has_arg = true },
     { "bind-to", .instead = "mpirun's; write --bind_cores_to_rank", .has_arg = true },
-    { "mca", .instead = "mpirun's; a program of Open MPI needs mpirun itself, muster cannot start "
-      "it; for others leave it out. To choose NCCL's interface: --env NCCL_SOCKET_IFNAME=NAME" },
+    { "mca", .instead = "mpirun's; an Open MPI program needs mpirun itself, muster cannot start "
+      "it; leave it out for others. To choose NCCL's interface: --env NCCL_SOCKET_IFNAME=NAME" },
     { "oversubscribe", .instead = "mpirun's; write the number of slots: -H te1:8" },
     { "allow-run-as-root", .instead = "mpirun's; leave it out" },
     { "report-bindings", .instead = "mpirun's; leave it out: --dry-run shows the ranks" },
@@ -120,7 +120,7 @@ static const struct other_option others[] = {
     { "l", .instead = "pdsh's; write -H user@te1, or User in ~/.ssh/config", .has_arg = true },
     { "t", .instead = "pdsh's; write --connect-timeout=SECONDS", .has_arg = true },
     { "u", .instead = "pdsh's; write --timeout=SECONDS", .has_arg = true },
-    { "o", .instead = "ssh's; write it into ~/.ssh/config, or a file for --ssh-config",
+    { "o", .instead = "ssh's; put it into ~/.ssh/config, or into a file for --ssh-config",
       .has_arg = true },
     { "V", .instead = "pdsh's; write --version" },
     { "c", .instead = "clush's; write muster bcast PATH..." },

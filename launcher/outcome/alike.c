@@ -53,7 +53,7 @@ char *alike_hint(const struct group *group, const struct outcome *outcome,
         return xstrdup(text_of(outcome, first));
     text = list_of(group, outcome, text_of);
     if (text == NULL)
-        text = xasprintf("for each, here %s: %s", outcome->plan->node[first].host,
+        text = xasprintf("for each node, for example %s: %s", outcome->plan->node[first].host,
                          text_of(outcome, first));
     return text;
 }

@@ -462,7 +462,7 @@ int rank_end_code(const struct rank_end *end)
 void rank_end_words(const struct rank_end *end, char *text, size_t size)
 {
     if (!end->ended) {
-        snprintf(text, size, "%s", end->started ? "end unknown" : "was not started");
+        snprintf(text, size, "%s", end->started ? "fate unknown" : "was not started");
     } else if (end->error != NULL) {
         snprintf(text, size, "could not be started: %s", end->error);
     } else if (end->signal != 0) {

@@ -66,7 +66,7 @@ static void tell_missing(const struct receipts *all)
             groups_add(&groups, "", (int)n);
     if (groups.count > 0) {
         names = group_hosts(&groups.group[0], all->plan);
-        log_warn("%s: muster bootstrap has not been there, but on the other nodes", names);
+        log_warn("%s: muster bootstrap was run on the other nodes, but not there", names);
         free(names);
     }
     groups_clear(&groups);
@@ -114,8 +114,8 @@ static void tell_fact(const struct receipts *all, const char *name)
     snprintf(key, sizeof key, "%s", name);
     text_make_harmless(key);
     if (groups.count > 1)
-        log_warn("the nodes differ in %s: %s (by the receipts of muster bootstrap)", key,
-                 text.bytes);
+        log_warn("the nodes differ in %s: %s (according to the receipts of muster bootstrap)",
+                 key, text.bytes);
     buffer_clear(&text);
     groups_clear(&groups);
 }

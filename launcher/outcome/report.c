@@ -295,17 +295,18 @@ static char *hint_for(const struct outcome *outcome, int rank, const struct strl
 
     for (i = 0; i < lines->count; i++) {
         if (refuses_local_rank(lines->item[i]) && gets_local_rank(outcome, rank))
-            return xstrdup("the script does not take --local_rank: give muster --no_local_rank, or "
-                           "for good write\n        no_local_rank = yes below [muster] in "
-                           "~/.config/muster/muster.conf");
+            return xstrdup("the script does not accept --local_rank: use muster "
+                           "--no_local_rank, or permanently set\n        no_local_rank = yes "
+                           "below [muster] in ~/.config/muster/muster.conf");
         if (python != NULL && lacks_module(lines->item[i]))
             return xasprintf("%s ran the script; if that is the wrong Python, activate its "
                              "environment or give --python=FILE", python);
     }
     if (end->signal == SIGKILL && end->oom == NULL)
-        return xstrdup("not sent by muster: if the kernel ran out of memory, dmesg there shows it");
+        return xstrdup("muster did not send this signal: if the kernel ran out of memory, "
+                       "dmesg on that node shows it");
     if (end->signal == SIGBUS)
-        return xstrdup("is /dev/shm or the disk full there?");
+        return xstrdup("is /dev/shm or the disk of that node full?");
     return NULL;
 }
 
@@ -388,7 +389,7 @@ static void report_too(const struct outcome *outcome, const struct output *outpu
         free(names);
     }
     if (i < groups.count)
-        fprintf(out, "muster: and more ranks failed in %zu other ways\n", groups.count - i);
+        fprintf(out, "muster: more ranks failed in %zu other ways\n", groups.count - i);
     groups_clear(&groups);
 }
 
@@ -531,8 +532,10 @@ static void report_slow(const struct outcome *outcome, FILE *out)
     }
     if (hosts.count > 0) {
         names = hostrange_fold(&hosts);
-        fprintf(out, "muster: slow: %s (heartbeat round trips of up to %.1f s; --json has all)\n",
-                names, (double)most_ns / NS_PER_S);
+        fprintf(
+            out,
+            "muster: slow: %s (heartbeat round trips of up to %.1f s; see --json for all)\n",
+            names, (double)most_ns / NS_PER_S);
         free(names);
     }
     strlist_clear(&hosts);

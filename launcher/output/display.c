@@ -145,7 +145,7 @@ void display_own(struct display *display, const char *lines, size_t size, struct
     display->open = NULL;
 }
 
-/* Of several progress bars in one run only the last is shown, and none if a line follows. */
+/* Shows only the last of several progress bars, and none if a line follows. */
 static void show_lines(struct display *display, struct source *source,
                        const struct prefix *prefix, const char *bytes, size_t size,
                        struct buffer *out)

@@ -403,7 +403,7 @@ static void unfold(struct output *output)
     int  rank, i;
 
     snprintf(note, sizeof note,
-             "muster: more than %zu MiB of output: printed as it comes, not folded\n",
+             "muster: more than %zu MiB of output: printing it as it comes, not folded\n",
              OUTPUT_FOLD_MAX >> 20);
     output_own(output, note, strlen(note));
     output->is_folding = false;

@@ -90,8 +90,9 @@ static void tick_cb(evutil_socket_t fd, short what, void *arg)
 static void tell(struct reader *reader)
 {
     reader->is_told = true;
-    log_error("the nodes are done, but the reader has not taken %" PRIu64 " bytes of output "
-              "(again to drop them and leave)", output_unread(reader->output));
+    log_error("the nodes are done, but the reader has not read %" PRIu64 " bytes of output "
+              "(repeat to drop them and exit)",
+              output_unread(reader->output));
 }
 
 static double waited_s(const struct reader *reader)

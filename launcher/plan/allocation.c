@@ -65,8 +65,10 @@ static int slurm_hosts(char *const *here, struct hostlist *hosts, const char **s
     int          gpus;
 
     if (tasks != NULL && parse_number(tasks, 2, INT64_MAX, &count, NULL) == 0)
-        return err_set(err, "srun starts muster %s times (SLURM_STEP_NUM_TASKS); start it once, "
-                            "without srun, or name the hosts by -H", tasks);
+        return err_set(err,
+                       "srun starts muster %s times (SLURM_STEP_NUM_TASKS); start it once, "
+                       "without srun, or name the hosts with -H",
+                       tasks);
     if (hostlist_from_argument(environ_value(here, "SLURM_JOB_NODELIST"), 1, hosts, &why) < 0)
         return err_set(err, "SLURM_JOB_NODELIST: %s", why.text);
     gpus = slurm_gpus(here, slots_by);

@@ -162,7 +162,7 @@ static int read_deepspeed_env(char *const *here, struct strlist *env, struct err
         free(path);
     }
     if (found == 0 && given != NULL && *given != '\0')
-        log_warn("DS_ENV_FILE=%s: no such file in ~ or this directory, no variables are read",
+        log_warn("DS_ENV_FILE=%s: no such file in ~ or this directory; no variables were read",
                  given);
     return rc;
 }
@@ -196,7 +196,7 @@ int environ_parse_file(const char *name, const char *text, size_t size, struct s
         line = xstrndup(text, (size_t)(next - text));
         number++;
         if (text + strlen(line) < next)
-            rc = err_set(&why, "a NUL byte, which no variable can hold");
+            rc = err_set(&why, "contains a NUL byte, which no variable can hold");
         else
             rc = parse_line(line, env, &why);
         free(line);

@@ -62,7 +62,7 @@ static int read_file(const struct options *options, const char *path, struct hos
 {
     if (strcmp(path, "-") != 0 && access(path, F_OK) < 0)
         return err_set(err, "hostfile %s: %s%s", path, strerror(errno),
-                       strchr(path, '/') == NULL ? "; use --hosts for names of hosts" : "");
+                       strchr(path, '/') == NULL ? "; use --hosts for host names" : "");
     if (hostfile_read(path, hosts, err) < 0)
         return -1;
     tell_uncounted(options, path, hosts);
@@ -79,7 +79,7 @@ static int find_unnamed(const struct options *options, char *const *here, struct
     if (rc < 0)
         return -1;
     if (rc == 1 && (hosts->count > 1 || !plan_host_is_local(&hosts->host[0], options))) {
-        log_warn("no hostfile: taking the hosts of %s", words);
+        log_warn("no hostfile: using the hosts of %s", words);
         free(words);
         return 0;
     }
@@ -99,6 +99,6 @@ static void tell_uncounted(const struct options *options, const char *path,
     if (options->command == COMMAND_RUN && (options->dry_run || options->no_ssh) &&
         options->num_gpus < 0 && hostlist_is_uncounted(hosts))
         log_warn("%s: hosts without slots=N have 1 slot here%s", path,
-                 options->dry_run ? "; a run takes as many as they have GPUs"
+                 options->dry_run ? "; a run uses one slot per GPU"
                                   : ": with --no_ssh muster cannot count their GPUs");
 }

@@ -207,7 +207,8 @@ static int parse_text(struct parser *p, const char *text, size_t size, struct er
         if (p->size > HOSTFILE_LINE_MAX)
             rc = refuse(p, line, err, "more than %d bytes in a line", HOSTFILE_LINE_MAX);
         else if (strlen(line) < p->size)
-            rc = refuse(p, line + strlen(line), err, "a NUL byte; is this a text file?");
+            rc = refuse(p, line + strlen(line), err,
+                        "contains a NUL byte; is this a text file?");
         else if (!is_repeated(p, line))
             rc = parse_line(p, line, err);
         free(line);
@@ -249,7 +250,7 @@ static int parse_line(struct parser *p, char *line, struct error *err)
         warn(p, parsed.name, "'%s' is read as a name: put a blank before '#' to begin a comment",
              parsed.name);
     if (rc == 0 && parsed.ignored != NULL)
-        warn(p, parsed.ignored, "'%.*s' is not a word of a hostfile and is ignored",
+        warn(p, parsed.ignored, "'%.*s' is not a hostfile word and is ignored",
              hostline_shown(parsed.ignored), parsed.ignored);
     hostline_clear(&parsed);
     return rc;
@@ -413,7 +414,7 @@ static int expand_addr(struct parser *p, const struct hostline *line, size_t cou
         return refuse(p, wrong, err, "addr: %s", why.text);
     if (parts.user != NULL || parts.number != NULL)
         return refuse(p, line->addr, err,
-                      "addr= takes only an address; write user= and port= as well");
+                      "addr= takes only an address; write user= and port= for the rest");
     if (hostrange_expand(parts.name, addrs, &why) < 0)
         return refuse(p, parts.name, err, "addr: %s", why.text);
     if (addrs->count != count)
@@ -450,12 +451,13 @@ static int check_new(struct parser *p, const char *name, const struct hostline *
             i++;
         if (p->hosts->host[i].line == 0)
             return refuse(p, line->name, err, "%s is named twice", name);
-        return refuse(p, line->name, err,
-                      "%s is already on line %d (one machine twice needs two names and addr=)",
-                      name, p->hosts->host[i].line);
+        return refuse(
+            p, line->name, err,
+            "%s is already on line %d (to use one machine twice, give it two names and addr=)",
+            name, p->hosts->host[i].line);
     }
     if (*alike != name)
-        warn(p, line->name, "%s and %s differ only in case: are they one machine?", name,
+        warn(p, line->name, "%s and %s differ only in case: are they the same machine?", name,
              *alike);
     return 0;
 }

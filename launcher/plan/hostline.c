@@ -109,8 +109,8 @@ static int parse_slots(char **rest, struct hostline *parsed, const char **at, st
     behind = *end;
     *end = '\0';
     if (strspn(number, "0") == strlen(number))
-        return err_set(err, "slots=0 leaves nothing to run on; put '#' before the line to "
-                            "leave this host out");
+        return err_set(err, "slots=0 leaves nothing to run on; to leave this host out, put '#' "
+                            "before the line");
     if (parse_number(number, 1, HOST_SLOTS_MAX, &slots, &why) < 0)
         return err_set(err, "slots: %s", why.text);
     *end = behind;
@@ -242,10 +242,10 @@ static int check_iface(const char *value, const char **at, struct error *err)
 {
     *at = value + strcspn(value, "/,=^" BLANKS);
     if (**at != '\0')
-        return err_set(err, "'%c' cannot be in the name of an interface", **at);
+        return err_set(err, "an interface name cannot contain '%c'", **at);
     *at = value + strnlen(value, 15); /* IFNAMSIZ - 1 */
     if (**at != '\0')
-        return err_set(err, "the name of an interface has at most 15 characters");
+        return err_set(err, "an interface name has at most 15 characters");
     return 0;
 }
 
@@ -260,7 +260,8 @@ static int check_class(const char *value, const char **at, struct error *err)
     *at = value;
     if (strcmp(value, "spot") == 0 || strcmp(value, "on-demand") == 0)
         return 0;
-    return err_set(err, "class= is spot or on-demand, not '%.*s'", hostline_shown(value), value);
+    return err_set(err, "class= must be spot or on-demand, not '%.*s'", hostline_shown(value),
+                   value);
 }
 
 /* Digits, and perhaps a point and digits: no sign, no exponent. */
@@ -275,7 +276,7 @@ static int check_price(const char *value, const char **at, struct error *err)
     if (whole > 0 && value[length] == '\0' && length <= PRICE_LENGTH_MAX &&
         strtod(value, NULL) > 0)
         return 0;
-    return err_set(err, "'%.*s' is not a price of an hour, such as 2.40", hostline_shown(value),
+    return err_set(err, "'%.*s' is not an hourly price, such as 2.40", hostline_shown(value),
                    value);
 }
 

@@ -38,9 +38,9 @@ int hostword_check_user(const char *user, const char **at, struct error *err)
 {
     *at = user;
     if (*user == '\0')
-        return err_set(err, "the user's name is empty");
+        return err_set(err, "the user name is empty");
     if (*user == '-')
-        return err_set(err, "a user's name cannot begin with '-'");
+        return err_set(err, "a user name cannot begin with '-'");
     *at = user + strspn(user, ALNUM "._-@\\+");
     return **at != '\0' ? refuse_byte("a user's name", *at, err) : 0;
 }
@@ -116,7 +116,7 @@ static int check_ipv6(char *name, const char **at, struct error *err)
         *zone = '%';
     *at = name;
     return good == 1 ? 0
-                     : err_set(err, "'%.64s' is not an IPv6 address, nor NAME:NUMBER", name);
+                     : err_set(err, "'%.64s' is neither an IPv6 address nor NAME:NUMBER", name);
 }
 
 static int refuse_byte(const char *what, const char *at, struct error *err)
@@ -126,6 +126,6 @@ static int refuse_byte(const char *what, const char *at, struct error *err)
     if (byte == '\0')
         return err_set(err, "%s is empty", what);
     if (byte > ' ' && byte < 0x7f)
-        return err_set(err, "'%c' cannot be in %s", byte, what);
-    return err_set(err, "byte 0x%02x cannot be in %s", byte, what);
+        return err_set(err, "'%c' is not allowed in %s", byte, what);
+    return err_set(err, "byte 0x%02x is not allowed in %s", byte, what);
 }

@@ -333,11 +333,11 @@ static int check_ranks(const struct host *host, int ranks, int world_size, const
     struct error why;
 
     if (ranks > FRAME_RANKS_MAX)
-        err_set(&why, "%s: %d ranks are more than the %d that one node can have", host->name, ranks,
+        err_set(&why, "%s: %d ranks exceed the limit of %d per node", host->name, ranks,
                 FRAME_RANKS_MAX);
     else if (world_size > FRAME_WORLD_MAX)
-        err_set(&why, "%s: with its %d ranks the run has more than the maximum of %d",
-                host->name, ranks, FRAME_WORLD_MAX);
+        err_set(&why, "%s: with its %d ranks the run exceeds the limit of %d", host->name,
+                ranks, FRAME_WORLD_MAX);
     else
         return 0;
     if (host->line > 0)
@@ -441,12 +441,12 @@ static int check_env(const struct plan *plan, const struct options *options, str
         name = options->env.item[i];
         copy = xstrndup(name, strcspn(name, "="));
         if (env_get(&own, copy) != NULL)
-            rc = err_set(err, "--env %s: muster itself sets this for each rank%s", copy,
-                         strcmp(copy, DEVICES_VARIABLE) == 0
-                             ? "; use --include, or env:" DEVICES_VARIABLE " in the hostfile"
-                         : strncmp(copy, "MASTER_", 7) == 0
-                             ? "; use --master_addr and --master_port"
-                             : "");
+            rc = err_set(
+                err, "--env %s: muster itself sets this variable for each rank%s", copy,
+                strcmp(copy, DEVICES_VARIABLE) == 0
+                    ? "; use --include, or env:" DEVICES_VARIABLE " in the hostfile"
+                : strncmp(copy, "MASTER_", 7) == 0 ? "; use --master_addr and --master_port"
+                                                   : "");
         free(copy);
     }
     strlist_clear(&own);

@@ -83,8 +83,9 @@ int plan_encode(const struct plan *plan, size_t node, const struct options *opti
     free(encoder.last_argv);
     if (encoder.total > PLAN_BLOBS_MAX) {
         json_decref(body);
-        return err_set(err, "%s: arguments and environment of its %d ranks are %zu bytes, more "
-                            "than the %u allowed",
+        return err_set(err,
+                       "%s: the arguments and environment of its %d ranks take %zu bytes, more "
+                       "than the limit of %u",
                        plan->node[node].host, plan->node[node].ranks, encoder.total,
                        PLAN_BLOBS_MAX);
     }

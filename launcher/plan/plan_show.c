@@ -122,7 +122,7 @@ static void print_what(const struct plan *plan, FILE *out)
     }
     fputs(first->env.count > 0 ? "\nenvironment:\n" : "\n", out);
     print_env(&first->env, &none, "  ", out);
-    fputs("environment of each rank, in addition:\n", out);
+    fputs("additional environment of each rank:\n", out);
     plan_rank_env(plan, 0, 0, &own);
     print_env(&own, &none, "  ", out);
     strlist_clear(&own);
@@ -136,7 +136,7 @@ static void print_master(const struct plan *plan, FILE *out)
     if (plan->master_addr != NULL)
         print_word(plan->master_addr, out);
     else
-        fputs("an address of node 0 that all nodes reach", out);
+        fputs("an address of node 0 that all nodes can reach", out);
     if (plan->master_port > 0)
         fprintf(out, ", port %d\n", plan->master_port);
     else
@@ -210,7 +210,7 @@ static void print_numbers(const struct plan *plan, size_t first, size_t count, F
         fprintf(out, ", %d per node", node->ranks);
     plan_rank_env(plan, first, 0, &env);
     if (plan->one_gpu_per_rank && node->ranks > 1)
-        fputs(", CUDA_VISIBLE_DEVICES has one GPU each\n", out);
+        fputs(", CUDA_VISIBLE_DEVICES has one GPU per rank\n", out);
     else
         fprintf(out, ", CUDA_VISIBLE_DEVICES=%s\n", env_get(&env, "CUDA_VISIBLE_DEVICES"));
     strlist_clear(&env);

@@ -47,8 +47,8 @@ int program_find(const struct options *options, char *const *here, const char *c
     *program = (struct program){ 0 };
     *exit_code = EXIT_USAGE;
     if (options->bind_cores && environ_value(here, "KMP_AFFINITY") != NULL)
-        return err_set(err, "KMP_AFFINITY is set and would undo --bind_cores_to_rank; "
-                       "unset it or leave out the option");
+        return err_set(err, "KMP_AFFINITY is set and would override --bind_cores_to_rank; "
+                            "unset it or leave out the option");
     strlist_append(&program->args, &options->args);
     switch (options->command) {
     case COMMAND_EXEC:
@@ -100,9 +100,9 @@ static int find_command(const struct options *options, struct program *program, 
     *exit_code = EXIT_NOT_FOUND;
     for (i = 0; i < sizeof builtins / sizeof *builtins; i++)
         if (strcmp(script, builtins[i]) == 0)
-            return err_set(err, "%s: a command of the shell, not a program; write sh -c '%s ...'%s",
-                           script, script,
-                           strcmp(script, "cd") == 0 ? ", or --cwd=DIR before the command" : "");
+            return err_set(
+                err, "%s: a shell command, not a program; write sh -c '%s ...'%s", script,
+                script, strcmp(script, "cd") == 0 ? ", or --cwd=DIR before the command" : "");
     strlist_add(&program->head, script);
     return 0;
 }
@@ -130,8 +130,9 @@ static int find_script(const struct options *options, char *const *here, const c
     if (program->is_python && add_python(options, here, program, err) < 0)
         return -1;
     if (!options->module && sight == SIGHT_NONE && strpbrk(script, " |&;<>$`") != NULL)
-        return err_set(err, "%.200s: not found; muster starts no shell: write muster exec -- sh -c "
-                            "'%.200s' (once per host), or muster sh -c ... (once per slot)",
+        return err_set(err,
+                       "%.200s: not found; muster does not start a shell: write muster exec -- "
+                       "sh -c '%.200s' (once per host), or muster sh -c ... (once per slot)",
                        script, script);
     if (!options->module && sight == SIGHT_NONE)
         return err_set(err, "%s: not found%s%s%s%s%s", script, is_word ? " in " : "",
@@ -205,7 +206,7 @@ static int add_python(const struct options *options, char *const *here,
     else if (python == NULL)
         python = find_on_path(name != NULL ? name : "python3", here);
     if (python == NULL)
-        return err_set(err, "%s: not found%s; name the Python of the nodes by --python",
+        return err_set(err, "%s: not found%s; name the nodes' Python with --python",
                        name != NULL ? name : "python3",
                        name != NULL && strchr(name, '/') != NULL ? "" : " on PATH");
     strlist_add(&program->head, python);
@@ -238,8 +239,8 @@ static int find_check(char *const *here, struct program *program, int *exit_code
         path = find_on_path("muster-train", here);
     *exit_code = EXIT_NOT_FOUND;
     if (path == NULL)
-        return err_set(err, "muster-train: not found beside muster or on PATH; "
-                       "muster check runs it, and it is installed with muster");
+        return err_set(err, "muster-train: not found next to muster or on PATH; muster check "
+                            "runs it, and it is installed with muster");
     strlist_add(&program->head, path);
     strlist_add(&program->head, "check");
     free(path);

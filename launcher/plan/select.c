@@ -121,7 +121,7 @@ int select_check(const struct select_rules *rules, struct error *err)
         return err_set(err, "--%s 0 leaves nothing to run on",
                        rules->num_nodes == 0 ? "num_nodes" : "num_gpus");
     if (rules->num_gpus > HOST_SLOTS_MAX)
-        return err_set(err, "--num_gpus %d: more than %d", rules->num_gpus, HOST_SLOTS_MAX);
+        return err_set(err, "--num_gpus %d: the limit is %d", rules->num_gpus, HOST_SLOTS_MAX);
     return 0;
 }
 

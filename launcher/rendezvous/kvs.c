@@ -72,7 +72,7 @@ int kvs_node_in(struct kvs *kvs, size_t node, const json_t *body, struct error *
     const char *key;
 
     if (node >= kvs->nodes || kvs->is_in[node])
-        return err_set(err, "KVS frame: this node is in the barrier already");
+        return err_set(err, "KVS frame: this node is already in the barrier");
     if (!json_is_object(put))
         return err_set(err, "KVS frame: no object \"put\"");
     json_object_foreach(put, key, value)
@@ -130,12 +130,13 @@ json_t *kvs_take(struct kvs *kvs)
 static int check_pair(const char *key, const json_t *value, struct error *err)
 {
     if (!is_word(key, strlen(key), KVS_KEY_MAX))
-        return err_set(err, "'%.80s' is not a PMI key (up to %d characters, no blank)", key,
+        return err_set(err, "'%.80s' is not a PMI key (up to %d characters, no spaces)", key,
                        KVS_KEY_MAX);
     if (!json_is_string(value))
         return err_set(err, "the value of %s is not a string", key);
     if (!is_word(json_string_value(value), json_string_length(value), KVS_VALUE_MAX))
-        return err_set(err, "the value of %s is not one of PMI (up to %d characters, no blank)",
+        return err_set(err,
+                       "the value of %s is not a PMI value (up to %d characters, no spaces)",
                        key, KVS_VALUE_MAX);
     return 0;
 }

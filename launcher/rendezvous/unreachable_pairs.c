@@ -70,7 +70,8 @@ void unreachable_pairs_tell(struct unreachable_pairs *pairs, struct strlist *lin
     if (lines->count == 0)
         strlist_addf(lines, "all %zu nodes can reach each other", pairs->nodes);
     if (pairs->nodes > PAIRS_ALL)
-        strlist_addf(lines, "not all pairs were tried, only the neighbours of each node and %s",
+        strlist_addf(lines,
+                     "not all pairs were tried: each node tried only its neighbours and %s",
                      pairs->node[0].host);
 }
 

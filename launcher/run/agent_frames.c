@@ -77,7 +77,7 @@ void agent_frames_take(struct node *node, const struct frame *frame, const json_
     struct run *run = arg;
 
     if (node->state == NODE_STAYING && !may_stay_and_say(node, frame->type)) {
-        bad_frame(node, frame, "not while it stays");
+        bad_frame(node, frame, "not while the node waits for another generation");
         return;
     }
     if (is_about_rank(frame->type) &&
@@ -117,7 +117,7 @@ void agent_frames_take(struct node *node, const struct frame *frame, const json_
     default:
         if (!take_notice(run, node, frame, body) &&
             (run->job == NULL || !run->job->frame(run, node, frame, body)))
-            bad_frame(node, frame, "nobody has asked for it");
+            bad_frame(node, frame, "muster did not ask for it");
         break;
     }
 }
@@ -198,7 +198,7 @@ static void take_exit(struct run *run, struct node *node, const struct frame *fr
     bool             failed;
 
     if (known->ended) {
-        bad_frame(node, frame, "a second one for this rank");
+        bad_frame(node, frame, "this rank has already exited");
         return;
     }
     end.code = body_small_int(body, "code", 0, 255);
@@ -258,7 +258,7 @@ static void take_kvs(struct run *run, struct node *node, const struct frame *fra
     int          rc;
 
     if (run_is_exec(run)) {
-        bad_frame(node, frame, "PMI is not offered here");
+        bad_frame(node, frame, "PMI is not available here");
         return;
     }
     rc = kvs_node_in(run->kvs, node->index, body, &err);
@@ -357,7 +357,7 @@ static void take_done(struct run *run, struct node *node, const struct frame *fr
     rendezvous_take_holder(run, node, body_text(body, "port_taken"));
     take_open_mpi(run, node, body_text(body, "open_mpi"));
     if (ranks_left > 0 && node->state == NODE_RUNNING && node->failure == NULL) {
-        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "DONE before the end of %d ranks",
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "DONE while %d ranks still run",
                   ranks_left);
         return;
     }
@@ -423,9 +423,10 @@ static void take_open_mpi(struct run *run, const struct node *node, const char *
 {
     if (library[0] != '\0' && node->index == 0 && node->failure == NULL)
         outcome_apart(&run->outcome,
-                      "the ranks used Open MPI (%s) and did not find each other: each was a world "
-                      "of its own; build the program with MPICH, or start it with Open MPI's "
-                      "mpirun; if that is as it should be, give --allow-open-mpi", library);
+                      "the ranks used Open MPI (%s) and did not find each other: each rank was "
+                      "its own world; build the program with MPICH, or start it with Open "
+                      "MPI's mpirun; if this is intended, use --allow-open-mpi",
+                      library);
 }
 
 /* False: the frame is not about a notice, or not expected. */

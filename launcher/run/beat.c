@@ -135,8 +135,9 @@ void beat_tell_pause(struct run *run)
     if (late_s(run) < agents_s || run->beat->pause_is_told)
         return;
     run->beat->pause_is_told = true;
-    log_warn("muster itself did not run for %.0f s (stopped, or this machine suspended?);"
-             " its nodes end the run after %g s", late_s(run), agents_s);
+    log_warn("muster itself did not run for %.0f s (was it stopped, or this machine "
+             "suspended?); the nodes end the run after %g s without muster",
+             late_s(run), agents_s);
 }
 
 /* Returns how late the next beat is. */

@@ -21,7 +21,7 @@ void costs_open(struct run *run)
     struct error err;
 
     if (run->dir.cost != NULL && cost_from_json(&run->cost, run->dir.cost, true, &err) < 0)
-        log_warn("what was before is not counted: %s", err.text);
+        log_warn("earlier costs are not counted: %s", err.text);
     cost_advance(&run->cost, now_s());
 }
 
@@ -76,7 +76,8 @@ void costs_class(struct run *run, const struct node *node, const char *class)
     const char *known = cost_class(class);
     size_t      index = index_of(run, node); /* may reallocate the array */
 
-    log_info("%s: %s, by its cloud", node->plan->host, known != NULL ? known : "of no class");
+    log_info("%s: %s, according to its cloud", node->plan->host,
+             known != NULL ? known : "of no class");
     if (known != NULL && node->plan->class == NULL)
         run->cost.node[index].class = known;
 }

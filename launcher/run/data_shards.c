@@ -89,7 +89,7 @@ static int resume(struct data_shards *data, const char *word, struct error *err)
 
     if (history_read(&list, err) == 0 && (past = history_find_over(&list, word, err)) != NULL) {
         if (past->state == PAST_RUN_ACTIVE)
-            err_set(err, "that run is still running; end it with muster stop");
+            err_set(err, "that run is still running; stop it with muster stop");
         else if (past->state == PAST_RUN_ELSEWHERE)
             err_set(err, "that run may still be running on %s", past_run_host(past));
         else if ((rc = shards_resume(data->shards, past->dir_fd, err)) == 0)
@@ -114,8 +114,9 @@ static void warn_of_next(int dir_fd, const char *run_id)
     ssize_t size = readlinkat(dir_fd, RUN_DIR_NEXT, next, sizeof next - 1);
 
     if (size > 0 && strcmp(next, run_id) != 0)
-        log_warn("shards: run %s has gone on from there already: what it has read is read again; "
-                 "--shards-resume=%s reads what it has left", next, next);
+        log_warn("shards: run %s has already continued from that state: shards that it has "
+                 "read are read again; --shards-resume=%s reads only what it has left",
+                 next, next);
 }
 
 /* Called when the ranks of this run use shards, or the run resumes those of another. */
@@ -131,8 +132,8 @@ static void begin(struct run *run)
     if (run->dir.path != NULL && faccessat(run->dir.fd, SHARDS_FILE, F_OK, 0) == 0)
         go_on(run);
     else if (run->dir.path == NULL || shards_keep(data->shards, run->dir.fd) < 0)
-        log_warn("shards: there is no run directory to keep their state in: a run after this one "
-                 "would read them again");
+        log_warn("shards: there is no run directory for their state: a later run would read "
+                 "them all again");
 }
 
 /* The directory is that of a run whose launcher was killed: continues from its state. */

@@ -124,8 +124,8 @@ static void stop_cb(evutil_socket_t fd, short what, void *arg)
         else if (!node_is_over(run->node[i]) && rank_output_is_awaited(run, run->node[i]))
             is_awaited = true;
         else if (!node_is_over(run->node[i]))
-            node_lose(run->node[i], "stopping", "muster clean shows what is left there, "
-                      "muster clean --kill ends it",
+            node_lose(run->node[i], "stopping",
+                      "muster clean shows what is left there, muster clean --kill kills it",
                       "the agent did not confirm that all processes are gone");
     if (is_awaited)
         xevent_add(run->deadline->stop, &more);

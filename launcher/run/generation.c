@@ -176,7 +176,7 @@ void generation_lost_node(struct run *run, const struct node *node)
     }
     policy_next(&generation->policy, &generation->rules, pool_members(run), &event);
     event_del(generation->tick);
-    log_note("no restart: it needs every node (%s)", generation_missing(run));
+    log_note("no restart: not every node is there (%s)", generation_missing(run));
     phase_stop(run);
 }
 
@@ -266,7 +266,7 @@ static void ask_to_end(struct run *run)
         snprintf(reason, sizeof reason, "muster scale: %zu node%s", target,
                  target == 1 ? "" : "s");
     else
-        snprintf(reason, sizeof reason, "nodes have come: the world grows");
+        snprintf(reason, sizeof reason, "more nodes are available: the world grows");
     log_note("%s; the next generation starts after a checkpoint, in %g s at most", reason,
              within_s);
     notice_change(run, within_s, hosts, reason);
@@ -279,7 +279,7 @@ void generation_change(struct run *run, const char *text)
         generation_end_for_change(run, text);
         return;
     }
-    log_note("%s: not now, the next generation would have the same nodes", text);
+    log_note("%s: not now, since the next generation would have the same nodes", text);
     notice_take_back(run);
     tell_policy(run, POLICY_EVENT_KEPT);
     generation_changed(run);
@@ -290,8 +290,8 @@ int generation_scale(struct run *run, size_t nodes, double within_s, struct erro
     struct generation *generation = run->generation;
 
     if (!generation->rules.members.goes_on || !generation->rules.members.is_elastic)
-        return err_set(err, "its number of nodes is fixed; a run that is started with --nnodes "
-                       "MIN:MAX or --recovery elastic can be scaled");
+        return err_set(err, "its number of nodes is fixed; only a run that was started with "
+                            "--nnodes MIN:MAX or --recovery elastic can be scaled");
     if (members_may_be(pool_members(run), &generation->rules.members, nodes, err) < 0)
         return -1;
     generation->rules.members.target = nodes;
@@ -498,7 +498,7 @@ static void begin_again(struct run *run, const struct policy_action *action)
     else
         run->generation->told = xstrdup(why);
     if (run->generation->told != NULL && action->delay_s >= 1)
-        log_note("%s; the next generation starts when its lease is over, in %.0f s", why,
+        log_note("%s; the next generation starts when its lease expires, in %.0f s", why,
                  action->delay_s);
     tick_cb(-1, EV_TIMEOUT, run);
 }
@@ -527,7 +527,7 @@ static void start(struct run *run)
 
     if (is_same) {
         if (generation->is_parked)
-            generation_tell_same(run, "its nodes are there again", 0, 0);
+            generation_tell_same(run, "its nodes are back", 0, 0);
         rendezvous_again(run);
     } else {
         world = members_next(pool_members(run), &generation->rules.members, &places);
@@ -536,9 +536,9 @@ static void start(struct run *run)
             outcome_cause(&run->outcome, EXIT_DATA, "%s", err.text);
             phase_stop(run);
         } else {
-            generation_tell_world(run, generation->told != NULL ? generation->told
-                                                                 : "nodes have come", changes,
-                                  generation->policy.restarts);
+            generation_tell_world(
+                run, generation->told != NULL ? generation->told : "more nodes are available",
+                changes, generation->policy.restarts);
             rendezvous_anew(run);
         }
         free(changes);
@@ -560,8 +560,8 @@ static void wait_is_over(struct run *run)
 
     generation->why = POLICY_WHY_MAX_WAIT;
     outcome_cause(&run->outcome, EXIT_WAITED,
-                  "%s is missing, and no node took the place within %g s (--max-wait); "
-                  "muster resume %s starts the run again",
+                  "%s is missing, and no node took its place within %g s (--max-wait); muster "
+                  "resume %s starts the run again",
                   generation->lost != NULL ? generation->lost : "a node",
                   generation->rules.max_wait_s, run->plan->run_id);
     phase_leave(run);

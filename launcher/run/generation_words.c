@@ -87,25 +87,26 @@ void generation_tell_end(const struct run *run, const struct policy_event *event
 {
     switch (why) {
     case POLICY_WHY_NODE:
-        log_note("no restart: it needs every node (%s)",
+        log_note("no restart: not every node is there (%s)",
                  missing != NULL ? missing : "one has failed");
         break;
     case POLICY_WHY_CLASS:
-        log_note("no restart: not for exit code %d (%s; see --restart-on)", event->code,
+        log_note("no restart for exit code %d (%s; see --restart-on)", event->code,
                  exit_class_of(event->code, event->out_of_memory)->name);
         break;
     case POLICY_WHY_NOT_STARTED:
         log_note("no restart: the program cannot be executed");
         break;
     case POLICY_WHY_YOUNG:
-        log_note("no restart: exit code %d of all ranks within %g s of the start, as in the "
-                 "generation before", event->code, POLICY_YOUNG_S);
+        log_note("no restart: all ranks exited with code %d within %g s of the start, as in "
+                 "the last generation",
+                 event->code, POLICY_YOUNG_S);
         break;
     case POLICY_WHY_USED_UP:
-        log_note("no restart: none is left of %d", run->options->max_restarts);
+        log_note("no restart: --max-restarts %d is used up", run->options->max_restarts);
         break;
     case POLICY_WHY_LEFT:
-        log_note("no restart: something of the last generation could not be ended");
+        log_note("no restart: a process of the last generation could not be killed");
         break;
     case POLICY_WHY_NONE:
     case POLICY_WHY_CHANGE:
@@ -131,9 +132,10 @@ void generation_tell_suspects(const struct run *run)
                      pool_name(run, i), member->taken_down);
         else if (member->taken_down + member->failed_first >= MEMBERS_SUSPECT &&
                  members->count > 1)
-            log_warn("%s: %d generations ended because of this node, %d of them since a rank on it "
-                     "failed first: it is the likely cause", pool_name(run, i),
-                     member->taken_down + member->failed_first, member->failed_first);
+            log_warn("%s: %d generations ended because of this node, %d of them because a rank "
+                     "on it failed first: it is the likely cause",
+                     pool_name(run, i), member->taken_down + member->failed_first,
+                     member->failed_first);
     }
 }
 

@@ -187,7 +187,8 @@ void hang_take_stack(struct run *run, struct node *node, uint32_t rank, const js
     const char  *text = json_string_value(json_object_get(body, "text"));
 
     if (!hang->node[node->index].owes) {
-        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "STACKED frame: nobody has asked");
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL,
+                  "STACKED frame: muster did not ask for it");
         return;
     }
     if (text != NULL)

@@ -116,7 +116,8 @@ void interrupt_has_left(struct run *run)
     int number = run->interrupt->last;
 
     if (number != 0)
-        outcome_cause(&run->outcome, 128 + number, "%s: left before all output was read",
+        outcome_cause(&run->outcome, 128 + number,
+                      "%s: muster exited before all output was read",
                       number == SIGINT ? "interrupted" : strsignal(number));
 }
 
@@ -191,14 +192,14 @@ static void interrupted(struct run *run, int signal)
     } else if (run->interrupt->count == 1) {
         outcome_cause(&run->outcome, 128 + signal, "%s", name);
         if (signal == SIGTERM && notice_save(run)) {
-            log_error("%s: waiting for a checkpoint (again to kill now)", name);
+            log_error("%s: waiting for a checkpoint (repeat to kill now)", name);
             return;
         }
-        log_error("%s: stopping everything (KILL after %g s; again to kill now)", name,
+        log_error("%s: stopping everything (KILL after %g s; repeat to kill now)", name,
                   run->options->grace_s);
         phase_stop(run);
     } else if (run->interrupt->count == 2) {
-        log_error("killing everything (again to leave at once; the nodes then clean up on "
+        log_error("killing everything (repeat to exit at once; the nodes then clean up on "
                   "their own)");
         phase_stop(run);
         phase_stop_nodes(run, 0);

@@ -218,7 +218,7 @@ static int open_loop(struct run *run, struct error *err)
 {
     run->base = event_base_new();
     if (run->base == NULL)
-        return err_set(err, "cannot make an event loop: %s", strerror(errno));
+        return err_set(err, "cannot create an event loop: %s", strerror(errno));
     run->rendezvous = rendezvous_new();
     if (run->rendezvous != NULL)
         return 0;
@@ -280,7 +280,7 @@ static void offer_hosts(const struct hostlist *hosts, const char *words, void *a
 
     (void)words;
     if (select_slots(hosts, &rules, &offered, &err) < 0) {
-        log_warn("%s; the hosts stay as they were", err.text);
+        log_warn("%s; keeping the old list of hosts", err.text);
         return;
     }
     leaving_offer(run, &offered);
@@ -370,7 +370,9 @@ static void report_late(const struct run *run, FILE *err)
             strlist_add(&late, run->plan->node[i].host);
     names = hostrange_fold(&late);
     if (late.count > 0)
-        fprintf(err, "muster: not all ranks of %s had come, the other nodes waited\n", names);
+        fprintf(err,
+                "muster: not all ranks on %s had arrived; the other nodes waited for them\n",
+                names);
     free(names);
     strlist_clear(&late);
 }

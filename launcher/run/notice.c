@@ -98,7 +98,7 @@ void notice_give(struct run *run, struct node *node, double left_s, double margi
     if (!note(run->notice, host, reason, left_s, margin_s))
         return;
     leaving = find(run->notice, host);
-    log_warn("%s goes in %.0f s (%s)", plan_label(node->plan), left_s, reason);
+    log_warn("%s leaves in %.0f s (%s)", plan_label(node->plan), left_s, reason);
     if (node_of(run, host) != node) {
         leaving_add(run, host, clock_now_ns(), reason);
         return;
@@ -174,10 +174,11 @@ bool notice_save(struct run *run)
     if (run->plan->ckpt_marker == NULL || run->phase.now != PHASE_RUNNING ||
         notice->ending.host != NULL)
         return false;
-    notice->ending = (struct leaving){
-        .host = xstrdup("muster"), .reason = "muster is to end",
-        .deadline_ns = now_ns + (int64_t)(run->options->grace_s * NS_PER_S),
-        .end_ns = now_ns + (int64_t)(wait_s * NS_PER_S) };
+    notice->ending =
+        (struct leaving){ .host = xstrdup("muster"),
+                          .reason = "muster must end",
+                          .deadline_ns = now_ns + (int64_t)(run->options->grace_s * NS_PER_S),
+                          .end_ns = now_ns + (int64_t)(wait_s * NS_PER_S) };
     xevent_add(notice->end, &wait);
     tell(run, &notice->ending);
     return true;
@@ -305,7 +306,7 @@ void notice_take_told(struct run *run, struct node *node, const json_t *body)
              (long long)body_int(body, "signalled", 0),
              seconds(run->notice->told_ns, clock_now_ns()));
     if (error[0] != '\0')
-        log_warn("%s: the ranks there find no file of the notice: %s", node->plan->host, error);
+        log_warn("%s: the ranks there get no notice file: %s", node->plan->host, error);
 }
 
 /* The time counts from when the ranks got the notice: they could not save before. */
@@ -346,10 +347,12 @@ static void tell_missing(const struct notice *notice)
     if (notice->told_ns == 0 || notice->is_written)
         return;
     if (notice->run->plan->ckpt_marker == NULL)
-        log_warn("nobody knows whether a checkpoint was made in the %.1f s since the notice; see "
-                 "--ckpt-marker", passed_s);
+        log_warn("it is not known whether a checkpoint was written in the %.1f s since the "
+                 "notice; see --ckpt-marker",
+                 passed_s);
     else
-        log_error("NO CHECKPOINT was made in the %.1f s since the notice: no file %s is newer",
+        log_error("NO CHECKPOINT was written in the %.1f s since the notice: no file that "
+                  "matches %s is newer",
                   passed_s, notice->run->plan->ckpt_marker);
 }
 
@@ -393,10 +396,10 @@ int notice_drain(const struct strlist *words, char *answer, size_t size, void *a
     for (i = 1; i < words->count; i++)
         if (node_of(run, words->item[i]) == NULL &&
             pool_find(run, words->item[i]) == MEMBERS_NONE)
-            return err_set(err, "%.200s is no node of this run", words->item[i]);
+            return err_set(err, "%.200s is not a node of this run", words->item[i]);
     for (i = 1; i < words->count; i++)
         drain(run, words->item[i], seconds_left);
-    snprintf(answer, size, "%zu %s to go within %g s", words->count - 1,
+    snprintf(answer, size, "%zu %s will leave within %g s", words->count - 1,
              words->count == 2 ? "node" : "nodes", seconds_left);
     return 0;
 }
@@ -411,7 +414,7 @@ static void drain(struct run *run, const char *host, double left_s)
         notice_give(run, node, left_s, 0, reason);
         return;
     }
-    log_warn("%s goes now: it has no ranks (%s)", host, reason);
+    log_warn("%s leaves now: it has no ranks (%s)", host, reason);
     leaving_add(run, host, clock_now_ns(), reason);
 }
 

@@ -214,7 +214,8 @@ static void node_over(struct node *node, void *arg)
     bool        was_handshake = node->state == NODE_FAILED && node->liveness.heard_ns == 0;
 
     if (node->state == NODE_FAILED && run_had_ended(run, node)) {
-        log_warn("%s: lost after its ranks had ended (%s)", node->plan->host, node->failure->text);
+        log_warn("%s: lost after its ranks had exited (%s)", node->plan->host,
+                 node->failure->text);
         one_more_over(run);
         return;
     }

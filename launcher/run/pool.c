@@ -226,7 +226,7 @@ bool pool_take_notice(struct run *run, struct node *node, double left_s, const c
 {
     if (node->ops != &ops)
         return false;
-    log_warn("%s goes in %.0f s (%s); no rank runs there", node->plan->host, left_s, reason);
+    log_warn("%s leaves in %.0f s (%s); no rank runs there", node->plan->host, left_s, reason);
     members_leave(&run->pool->members, node->index);
     pool_leave(run, node->index);
     generation_changed(run); /* another host may take its place */
@@ -283,7 +283,8 @@ static void add_host(struct run *run, const struct selected *offered)
     size_t             which, i;
 
     if (pool->members.count >= HOSTFILE_HOSTS_MAX) {
-        log_warn("%s: more than %d hosts were offered to this run", host->name, HOSTFILE_HOSTS_MAX);
+        log_warn("%s: more than %d hosts were listed for this run", host->name,
+                 HOSTFILE_HOSTS_MAX);
         return;
     }
     which = members_add(&pool->members, offered->slots);
@@ -362,7 +363,7 @@ static void frame_cb(struct node *node, const struct frame *frame, const json_t 
         snprintf(why.hint, sizeof why.hint, "%s", body_text(body, "hint"));
         node_give_up(node, &why, LEAVE_S + LAUNCH_STOP_S);
     } else if (node->state < NODE_DONE && node->stop_ns == 0) {
-        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s frame: nobody has asked for it",
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s frame: muster did not ask for it",
                   frame_name(frame->type));
     }
 }

@@ -141,8 +141,8 @@ void rank_output_check_reader(struct run *run)
     if (interrupt_is_urgent(run))
         output_give_up(run->output, READER_HURRIED_S);
     else if (interrupt_has_come(run) && stuck_s >= READER_TOLD_S && !run->is_reader_told)
-        log_error("waiting for the reader: it has taken nothing for %.0f s, and %" PRIu64
-                  " bytes of output are here, perhaps more on the nodes (again to drop them)",
+        log_error("waiting for the reader: it has read nothing for %.0f s, and %" PRIu64
+                  " bytes of output wait here, perhaps more on the nodes (repeat to drop them)",
                   stuck_s, output_unread(run->output));
     run->is_reader_told = run->is_reader_told || stuck_s >= READER_TOLD_S;
 }

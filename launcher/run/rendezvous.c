@@ -280,7 +280,7 @@ static bool take_error(struct node *node, const json_t *body)
     if (why[0] == '\0')
         return false;
     node_fail(node, is_port ? "master port" : "probe", EXIT_CREATE,
-              is_port ? "without --master_port muster takes a free one" : "", "%s%s%s", why,
+              is_port ? "without --master_port muster uses a free port" : "", "%s%s%s", why,
               holder[0] != '\0' ? ", held by " : "", holder);
     return true;
 }
@@ -291,7 +291,7 @@ static int take_answer(struct run *run, struct node *node, const json_t *body,
     const char *op = body_text(body, "op");
 
     if (!owes(run, node) || (node->index > 0) != (strcmp(op, "connect") == 0))
-        return err_set(err, "PROBED frame with an answer to no question");
+        return err_set(err, "PROBED frame: muster did not ask for it");
     if (node->index > 0)
         return master_answer(&run->rendezvous->master, node->index, body, err);
     return take_port(run, op, body, err);
@@ -347,8 +347,10 @@ static int choose_address(struct run *run)
     if (generation_goes_on(run) && !plan_is_first(run->plan))
         give_up_apart(run, err.text);
     else
-        outcome_cause(&run->outcome, EXIT_UNREACHABLE,
-                      "%s; is a firewall between the nodes? --master_addr overrides", err.text);
+        outcome_cause(
+            &run->outcome, EXIT_UNREACHABLE,
+            "%s; is there a firewall between the nodes? --master_addr overrides the choice",
+            err.text);
     return -1;
 }
 

@@ -48,7 +48,8 @@ bool start_check_hello(const struct run *run, struct node *node)
     if (node->plan->is_local || size <= 0 || size == (int64_t)run->agent.size)
         return true;
     node_fail(node, "agent", EXIT_CREATE, "remove ~/.cache/muster there; muster sends it again",
-              "the copy of muster-agent there has %" PRId64 " bytes instead of %zu: it is damaged",
+              "the copy of muster-agent there is damaged: it has %" PRId64
+              " bytes instead of %zu",
               size, run->agent.size);
     return false;
 }
@@ -111,11 +112,10 @@ static bool is_another(const struct node *other, struct node *node)
                      other->plan->host, node->plan->host);
         return true;
     }
-    node_fail(node, "same machine", EXIT_DATA,
-              "list it once, with all its slots, or give each name slots of its own by "
-              "--include",
-              "this is the same machine as %s, and both use the same slots",
-              other->plan->host);
+    node_fail(
+        node, "same machine", EXIT_DATA,
+        "list it once, with all its slots, or give each name its own slots with --include",
+        "this is the same machine as %s, and both use the same slots", other->plan->host);
     return false;
 }
 
@@ -157,13 +157,13 @@ bool start_check_ready(struct run *run, struct node *node, const json_t *ready)
     if (run_is_exec(run))
         return true;
     if (run->options->strict_containment && !is_contained(containment)) {
-        node_fail(node, "containment", EXIT_CREATE,
-                  "be root there, or let users make namespaces (sysctl user.max_user_namespaces; "
-                  "Debian: kernel.unprivileged_userns_clone=1; Ubuntu: "
-                  "kernel.apparmor_restrict_unprivileged_userns=0), or leave "
-                  "--strict-containment out",
-                  "neither a PID namespace nor a cgroup is available (only %s)",
-                  containment[0] != '\0' ? containment : "nothing");
+        node_fail(
+            node, "containment", EXIT_CREATE,
+            "be root there, or let users create namespaces (sysctl user.max_user_namespaces; "
+            "Debian: kernel.unprivileged_userns_clone=1; Ubuntu: "
+            "kernel.apparmor_restrict_unprivileged_userns=0), or omit --strict-containment",
+            "neither a PID namespace nor a cgroup is available (only %s)",
+            containment[0] != '\0' ? containment : "nothing");
         return false;
     }
     check_shm(node, json_object_get(ready, "shm"));
@@ -196,9 +196,10 @@ static bool check_gpus(const struct run *run, struct node *node, const json_t *h
     json_array_foreach(holders, i, holder) {
         holder_words(holder, words, sizeof words);
         if (run->options->require_idle_gpus) {
-            node_fail(node, "gpus", EXIT_CREATE,
-                      "muster clean shows what earlier runs left there; --exclude leaves the GPU "
-                      "out", "%s", words);
+            node_fail(
+                node, "gpus", EXIT_CREATE,
+                "muster clean shows what earlier runs left there; --exclude omits the GPU",
+                "%s", words);
             return false;
         }
         if (i < HOLDERS_SHOWN)
@@ -241,7 +242,8 @@ static void check_shm(const struct node *node, const json_t *shm)
         return;
     json_array_foreach(stale, i, file)
         bytes += (double)json_integer_value(json_object_get(file, "size"));
-    log_warn("%s: /dev/shm has only %.0f MiB free, which may be too little for the ranks to share",
+    log_warn("%s: /dev/shm has only %.0f MiB free, which may be too little for the shared "
+             "memory of the ranks",
              node->plan->host, (double)json_integer_value(json_object_get(shm, "free")) / MIB);
     if (json_array_size(stale) > 0) {
         const char *user = json_string_value(json_object_get(json_array_get(stale, 0), "user"));
@@ -264,7 +266,8 @@ static void check_left(const struct node *node, const json_t *left)
 
     if (count > 0)
         log_warn("%s: %zu %s still running, for example pid %" JSON_INTEGER_FORMAT
-                 " of run %s (%s): muster clean --kill ends yours", node->plan->host, count,
+                 " of run %s (%s): muster clean --kill kills yours",
+                 node->plan->host, count,
                  count == 1 ? "process of an earlier run is" : "processes of earlier runs are",
                  json_integer_value(json_object_get(first, "pid")), run != NULL ? run : "?",
                  command != NULL ? command : "?");

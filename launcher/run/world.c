@@ -142,7 +142,7 @@ int world_first_size(const struct options *options, struct selection *hosts, siz
     if (!options_go_on(options) || (options->last_world != NULL && go_on(options, hosts, count)))
         return 0;
     if (hosts->count <= spares)
-        return err_set(err, "--spares %zu: there %s only %zu", spares,
+        return err_set(err, "--spares %zu: there %s only %zu in the list of hosts", spares,
                        hosts->count == 1 ? "is" : "are", hosts->count);
     *count = hosts->count - spares;
     if (options->num_nodes > 0 && (size_t)options->num_nodes > *count)
@@ -162,15 +162,19 @@ int world_first_size(const struct options *options, struct selection *hosts, siz
     members_clear(&members);
     batch_rules_clear(&batch);
     if (most == 0)
-        return err_set(err, "no first nodes of the %zu have a number of nodes or ranks that is "
-                       "allowed (--nnodes, --min-np, --max-np, --worlds)", *count);
+        return err_set(err,
+                       "no world of the first of these %zu nodes has an allowed number of "
+                       "nodes and ranks (--nnodes, --min-np, --max-np, --worlds)",
+                       *count);
     if (i == 0)
-        return err_set(err, "the batch sizes of %s suit no number of ranks that these nodes can "
-                       "have; --allow-batch-change starts them anyway",
+        return err_set(err,
+                       "the batch sizes in %s do not suit any number of ranks that these nodes "
+                       "can have; --allow-batch-change starts the run anyway",
                        batch_config_name(options->args.item, options->args.count));
     if (i < most)
-        log_note("%zu of %zu nodes: the batch sizes of %s suit no more (--allow-batch-change)", i,
-                 most, batch_config_name(options->args.item, options->args.count));
+        log_note("starting on %zu of %zu nodes: the batch sizes in %s suit no larger world "
+                 "(--allow-batch-change)",
+                 i, most, batch_config_name(options->args.item, options->args.count));
     *count = i;
     return 0;
 }
@@ -201,8 +205,9 @@ int world_change(struct run *run, const struct member_rules *rules, const size_t
     make_room(run);
     take_batch(run);
     if (world_is_held(run, rules, run->plan->nodes))
-        log_note("more nodes are here, but would not keep the global batch %lld "
-                 "(--allow-batch-change)", (long long)run->batch.first.total);
+        log_note("more nodes are available, but a larger world would not keep the global batch "
+                 "%lld (--allow-batch-change)",
+                 (long long)run->batch.first.total);
     return 0;
 }
 
@@ -269,7 +274,7 @@ static void take_batch(struct run *run)
         if (batch_of(all, run->plan->world_size, &batch) < 0)
             batch = (struct batch){ 0 };
         all->first = first;
-        log_warn("%d ranks do not keep the global batch %lld: it becomes %lld (0: not known)",
+        log_warn("with %d ranks the global batch changes from %lld to %lld (0: not known)",
                  run->plan->world_size, (long long)first.total, (long long)batch.total);
     }
     run->plan->accumulation_steps = (long)batch.steps;

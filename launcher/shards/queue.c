@@ -77,17 +77,17 @@ int queue_check(const struct queue_rules *rules, struct error *err)
     int64_t count;
 
     if (rules->size < 1 || rules->size > QUEUE_ID_MAX)
-        return err_set(err, "size is not a number of records, at least 1");
+        return err_set(err, "size must be a number of records, at least 1");
     if (rules->shard < 1 || rules->shard > QUEUE_ID_MAX)
-        return err_set(err, "shard is not a number of records, at least 1");
+        return err_set(err, "shard must be a number of records, at least 1");
     count = (rules->size - 1) / rules->shard + 1;
     if (rules->epochs < 0 || rules->epochs > QUEUE_ID_MAX / count)
-        return err_set(err, "epochs is not from 0 (without end) to %lld",
+        return err_set(err, "epochs must be from 0 (endless) to %lld",
                        (long long)(QUEUE_ID_MAX / count));
     if (!(rules->lease_s >= LEASE_LEAST_S) || rules->lease_s > LEASE_MOST_S)
-        return err_set(err, "lease is not from %g to %g seconds", LEASE_LEAST_S, LEASE_MOST_S);
+        return err_set(err, "lease must be from %g to %g seconds", LEASE_LEAST_S, LEASE_MOST_S);
     if (rules->retries < 0 || rules->retries > QUEUE_RETRIES_MAX)
-        return err_set(err, "retries is not from 0 to %d", QUEUE_RETRIES_MAX);
+        return err_set(err, "retries must be from 0 to %d", QUEUE_RETRIES_MAX);
     return 0;
 }
 
@@ -336,7 +336,9 @@ static int reach(struct queue *queue, int64_t id, struct error *err)
     if (id < 0 || id >= QUEUE_ID_MAX || is_last(queue, id))
         return err_set(err, "there is no shard %lld", (long long)id);
     if (id - queue->next >= QUEUE_OPEN_MAX - (int64_t)queue->open)
-        return err_set(err, "more than %d shards are neither done nor to do", QUEUE_OPEN_MAX);
+        return err_set(err,
+                       "more than %d shards are neither done nor waiting to be given out again",
+                       QUEUE_OPEN_MAX);
     while (queue->next <= id)
         put_last(queue, entry_new(queue, queue->next++));
     return 0;

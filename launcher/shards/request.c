@@ -108,7 +108,7 @@ static int find_kind(struct request *request, const char *word, struct error *er
             request->kind = (enum request_kind)i;
             return 0;
         }
-    return err_set(err, "there is no request '%.40s'", word);
+    return err_set(err, "unknown request '%.40s'", word);
 }
 
 static int take_word(struct request *request, char *word, unsigned *seen, struct error *err)
@@ -125,11 +125,12 @@ static int take_word(struct request *request, char *word, unsigned *seen, struct
         if ((words[i].may & FOR(request->kind)) == 0)
             break;
         if ((*seen & 1u << i) != 0)
-            return err_set(err, "%s= comes twice", word);
+            return err_set(err, "%s= is given twice", word);
         *seen |= 1u << i;
         return words[i].take(request, equals + 1, err);
     }
-    return err_set(err, "%s= has no meaning for %s", word, kinds[request->kind] + strlen("cmd="));
+    return err_set(err, "%s= is not allowed in %s", word,
+                   kinds[request->kind] + strlen("cmd="));
 }
 
 static int take_name(struct request *request, const char *value, struct error *err)
@@ -138,7 +139,7 @@ static int take_name(struct request *request, const char *value, struct error *e
     size_t            size = strlen(value);
 
     if (size == 0 || size > REQUEST_NAME_MAX || strspn(value, good) != size)
-        return err_set(err, "name is not of 1 to %d letters, digits, '.', '_' and '-'",
+        return err_set(err, "name must be 1 to %d letters, digits, '.', '_' and '-'",
                        REQUEST_NAME_MAX);
     memcpy(request->name, value, size + 1);
     return 0;

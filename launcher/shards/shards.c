@@ -149,7 +149,8 @@ static void take_open(struct shards *shards, const struct request *request, stru
     struct shard_set *set = find(shards, request->name);
 
     if (set == NULL && shards->sets == SHARDS_SETS_MAX) {
-        refuse(answer, "this run has %d datasets, and may not have more", SHARDS_SETS_MAX);
+        refuse(answer, "this run has %d datasets already, and cannot have more",
+               SHARDS_SETS_MAX);
         return;
     }
     if (set != NULL && !is_same(set, &request->rules)) {
@@ -160,8 +161,10 @@ static void take_open(struct shards *shards, const struct request *request, stru
         return;
     }
     if (set != NULL && is_begun(set, &request->rules)) {
-        refuse(answer, "dataset %s is in epoch %lld of the run that this one resumes: epochs may "
-                       "not be less than that", set->name, (long long)last_epoch(set) + 1);
+        refuse(answer,
+               "dataset %s has reached epoch %lld in the run that this one resumes: epochs "
+               "must be at least that",
+               set->name, (long long)last_epoch(set) + 1);
         return;
     }
     if (set == NULL)
@@ -219,7 +222,7 @@ static void take_get(struct shards *shards, struct shard_set *set, int rank, int
         say(answer, " rc=0 state=end");
         break;
     case QUEUE_FULL:
-        refuse(answer, "%d shards of %s are open: say shard_done for some", QUEUE_OPEN_MAX,
+        refuse(answer, "%d shards of %s are open: send shard_done for some", QUEUE_OPEN_MAX,
                set->name);
         break;
     }
@@ -354,9 +357,10 @@ static void expired_cb(const struct queue_shard *shard, int rank, void *arg)
     struct shard_set *set = arg;
 
     if (set->told++ < TOLD_MAX)
-        log_warn("shards of %s: rank %d has said nothing of records %lld to %lld for %g s: "
-                 "another rank gets them%s", set->name, rank, (long long)shard->start,
-                 (long long)shard->end - 1, queue_rules(set->queue)->lease_s,
+        log_warn("shards of %s: rank %d has not reported on records %lld to %lld for %g s: "
+                 "another rank gets them%s",
+                 set->name, rank, (long long)shard->start, (long long)shard->end - 1,
+                 queue_rules(set->queue)->lease_s,
                  set->told == TOLD_MAX ? " (more of these are only counted)" : "");
 }
 

@@ -61,16 +61,16 @@ int state_open(struct shards *shards, int dir_fd)
         return 0;
     write_all(shards);
     if (journal_wait(shards->journal, END_S) < 0)
-        log_warn("shards: what is left of another run is not in the run directory yet; if muster "
-                 "is killed now, muster resume reads all of it again");
+        log_warn("shards: the state of the resumed run is not in the run directory yet; if "
+                 "muster is killed now, muster resume reads all shards again");
     return 0;
 }
 
 void state_close(struct shards *shards)
 {
     if (shards->journal != NULL && journal_close(shards->journal, END_S) < 0)
-        log_warn("shards: not all of their state could be kept: some may be read again by a run "
-                 "that resumes this one");
+        log_warn("shards: not all of their state could be written: a run that resumes this one "
+                 "may read some again");
     shards->journal = NULL;
 }
 
@@ -247,7 +247,7 @@ static int parse_open(struct shards *shards, const char *words, struct error *er
         return -1;
     for (i = 0; i < shards->sets; i++)
         if (strcmp(shards->set[i].name, request.name) == 0)
-            return err_set(err, "a second dataset %s", request.name);
+            return err_set(err, "dataset %s is opened twice", request.name);
     if (shards->sets == SHARDS_SETS_MAX)
         return err_set(err, "more than %d datasets", SHARDS_SETS_MAX);
     shards_add(shards, request.name, &request.rules);

@@ -98,7 +98,7 @@ static int map_file(struct agent_file *agent, struct error *err)
     agent->bytes = mmap(NULL, agent->size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (agent->bytes == MAP_FAILED) {
         agent->bytes = NULL;
-        err_set(err, "%s: cannot be mapped: %s", agent->path, strerror(errno));
+        err_set(err, "%s: cannot map the file: %s", agent->path, strerror(errno));
         goto out;
     }
     rc = 0;
@@ -127,7 +127,7 @@ static int hash_bytes(struct agent_file *agent, struct error *err)
     is_fine = is_fine && EVP_DigestFinal_ex(context, hash, &size) == 1;
     EVP_MD_CTX_free(context);
     if (!is_fine)
-        return err_set(err, "%s: SHA-256 could not be computed", agent->path);
+        return err_set(err, "%s: cannot compute SHA-256", agent->path);
     for (i = 0; i < size; i++)
         snprintf(agent->sha256 + 2 * i, 3, "%02x", hash[i]);
     return 0;

@@ -161,8 +161,9 @@ enum agent_start_result agent_start_feed(struct agent_start *start, struct evbuf
         length = evbuffer_get_length(in);
     }
     if (start->noise > FRAME_NOISE_MAX)
-        return conn_failure_set(why, EXIT_PROTOCOL, "more than %d KiB of noise from the login "
-                                "shell and no answer", FRAME_NOISE_MAX >> 10);
+        return conn_failure_set(why, EXIT_PROTOCOL,
+                                "more than %d KiB of noise from the login shell, but no answer",
+                                FRAME_NOISE_MAX >> 10);
     return AGENT_START_MORE;
 }
 
@@ -183,8 +184,9 @@ void agent_end_text(int status, char *text, size_t size)
     if (status > 128 && status - 128 < NSIG)
         snprintf(text, size, "was killed by %s", signal_name(status - 128).text);
     else if (status == EXIT_LOST)
-        snprintf(text, size, "had no answer in time and ended its ranks (was muster stopped, or "
-                 "the line cut?)");
+        snprintf(text, size,
+                 "received no answer in time and killed its ranks (was muster stopped, or the "
+                 "connection cut?)");
     else
         snprintf(text, size, "exited with status %d", status);
 }
@@ -219,8 +221,9 @@ static int take_answer(struct agent_start *start, const char *answer, struct con
         sanitize_tail(answer, strlen(answer), reason, sizeof reason);
         conn_failure_set(why, EXIT_CREATE, "%s",
                          reason[0] != '\0' ? reason : "the node gave no reason");
-        return conn_failure_hint(why, "the agent needs a directory on this node that allows "
-                                      "programs: set XDG_CACHE_HOME there, or install python3");
+        return conn_failure_hint(why,
+                                 "the agent needs a directory on this node from which programs "
+                                 "may run: set XDG_CACHE_HOME there, or install python3");
     }
     start->noise += FRAME_NONCE_CHARS + strlen(answer) + 1; /* an echo of the opening line */
     return AGENT_START_MORE;

@@ -32,12 +32,12 @@ int child_start(struct child *child, struct event_base *base, char *const argv[]
 
     *child = (struct child){ 0 };
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-        return err_set(err, "%s: no socket for it: %s", argv[0], strerror(errno));
+        return err_set(err, "%s: cannot create a socket: %s", argv[0], strerror(errno));
     if (pipe2(err_pipe, O_CLOEXEC) < 0) {
         rc = errno;
         close(pair[0]);
         close(pair[1]);
-        return err_set(err, "%s: no pipe for it: %s", argv[0], strerror(rc));
+        return err_set(err, "%s: cannot create a pipe: %s", argv[0], strerror(rc));
     }
     rc = spawn(&child->pid, argv, pair[1], err_pipe[1]);
     close(pair[1]);

@@ -235,7 +235,7 @@ static void readable_cb(evutil_socket_t fd, short what, void *arg)
     if (!c->is_open) {
         n = take_nonce(c);
         if (n < 0)
-            end(c, EXIT_PROTOCOL, "muster-agent did not begin with the nonce that it was given");
+            end(c, EXIT_PROTOCOL, "muster-agent did not begin with its nonce");
         if (n <= 0)
             return;
         c->is_open = true;
@@ -303,7 +303,7 @@ static void reap_cb(evutil_socket_t fd, short what, void *arg)
         if (clock_now_ns() > c->leave_until_ns)
             kill(c->pid, SIGKILL);
         if (clock_now_ns() > c->leave_until_ns + KILLED_S * NS_PER_S)
-            end(c, EXIT_LOST, "muster-agent closed its socket but cannot be ended");
+            end(c, EXIT_LOST, "muster-agent closed its socket but cannot be killed");
         else
             xevent_add(c->reap, &pause);
         return;

@@ -67,7 +67,7 @@ int login_read_password(int fd, struct error *err)
     if (rc < 0)
         return err_set(err, "--password-fd %d: %s", fd, login.why.text);
     if (login.size == 0)
-        return err_set(err, "--password-fd %d: no password came", fd);
+        return err_set(err, "--password-fd %d: no password received", fd);
     close(fd);
     login.has_password = true;
     return 0;
@@ -133,12 +133,13 @@ static int ask(struct event_base *base)
 
     login.tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
     if (login.tty < 0)
-        return err_set(&login.why, "there is no terminal to ask for a password; --password-fd "
-                       "takes one from a descriptor");
+        return err_set(
+            &login.why,
+            "no terminal to ask for a password on; --password-fd reads one from a descriptor");
     if (tcgetpgrp(login.tty) != getpgrp() || tcgetattr(login.tty, &login.before) < 0) {
         close(login.tty);
         login.tty = -1;
-        return err_set(&login.why, "a password cannot be asked from the background");
+        return err_set(&login.why, "cannot ask for a password in the background");
     }
     quiet = login.before;
     quiet.c_lflag &= ~(tcflag_t)(ECHO | ECHOE | ECHOK | ECHONL);
@@ -159,7 +160,7 @@ static void typed_cb(evutil_socket_t fd, short what, void *arg)
 
     (void)arg;
     if (what & EV_TIMEOUT) {
-        err_set(&login.why, "no password was typed within %d s", LOGIN_ASK_S);
+        err_set(&login.why, "no password was entered within %d s", LOGIN_ASK_S);
         answer();
         return;
     }
@@ -167,11 +168,11 @@ static void typed_cb(evutil_socket_t fd, short what, void *arg)
     if (got < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     if (got <= 0)
-        err_set(&login.why, "no password was typed");
+        err_set(&login.why, "no password was entered");
     else if (take(bytes, (size_t)got) > 0) {
         login.has_password = login.size > 0;
         if (!login.has_password)
-            err_set(&login.why, "no password was typed");
+            err_set(&login.why, "no password was entered");
     }
     OPENSSL_cleanse(bytes, sizeof bytes);
     if (login.has_password || login.why.text[0] != '\0')

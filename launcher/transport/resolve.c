@@ -58,7 +58,7 @@ struct resolve *resolve_start(struct event_base *base, const char *host, int por
     r->arg = arg;
     r->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (r->wake_fd < 0) {
-        err_set(err, "cannot look up the name: no descriptor: %s", strerror(errno));
+        err_set(err, "cannot look up the name: no file descriptor: %s", strerror(errno));
         atomic_store(&r->is_left, true);
         leave(r);
         return NULL;
@@ -78,7 +78,7 @@ struct resolve *resolve_start(struct event_base *base, const char *host, int por
     rc = pthread_create(&thread, &attr, resolve_thread, r);
     pthread_attr_destroy(&attr);
     if (rc != 0) {
-        err_set(err, "cannot look up the name: no thread: %s", strerror(rc));
+        err_set(err, "cannot look up the name: cannot start a thread: %s", strerror(rc));
         atomic_store(&r->is_left, true);
         resolve_free(r);
         return NULL;
@@ -127,7 +127,7 @@ static void answered_cb(evutil_socket_t fd, short what, void *arg)
     (void)what;
     r->found = NULL;
     if (found == NULL)
-        err_set(&err, "name not known: %s: %s", r->host,
+        err_set(&err, "unknown name: %s: %s", r->host,
                 r->error == EAI_SYSTEM ? strerror(r->system_errno) : gai_strerror(r->error));
     r->done(found, &err, r->arg); /* last: it may free r */
 }

@@ -17,7 +17,7 @@ says run/start_check.c '"process of an earlier run is" : "processes of earlier r
 
 cat >err <<'END'
 muster: node1: slow: heartbeat round trips of up to 1.5 s (node, network or this machine overloaded?)
-muster: slow: node[1-2] (heartbeat round trips of up to 1.5 s; --json has all)
+muster: slow: node[1-2] (heartbeat round trips of up to 1.5 s; see --json for all)
 muster: node2: suspect: nothing heard for 6 s
 muster: node2: heard again
 muster: node1: 1 process of an earlier run is still running, for example pid 7 of run x (y)

@@ -156,7 +156,7 @@ static int stop_here(struct check *check, enum layer layer, int status, const ch
     if (timed_out)
         votes_missing(&check->pmi, key, missing, sizeof missing);
     err_set(&whole, "%s%s%s%s", text, *missing ? ": " : "", missing,
-            *missing ? " of this node did not" : "");
+            *missing ? " on this node did not" : "");
     report_layer(&check->report, layer, LAYER_FAILED, 0, "%s", "");
     if (check->pmi.rank == 0) {
         add_fault(check, whole.text);

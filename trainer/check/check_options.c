@@ -34,30 +34,33 @@ static const struct option_row {
     { "max-bytes", 'e', KIND_BYTES, FIELD(bytes_max), 1, INT64_C(1) << 40, "4M", "SIZE",
       "largest message", "256K", "64M" },
     { "factor", 'f', KIND_NUMBER, FIELD(factor), 2, 1 << 20, "64", "N",
-      "from one size to the next", NULL, "4" },
+      "factor between two sizes", NULL, "4" },
     { "iterations", 'n', KIND_NUMBER, FIELD(iterations), 1, 1000000, "10", "N",
-      "timed calls for each size", "5", "20" },
+      "timed calls per size", "5", "20" },
     { "warmups", 'w', KIND_NUMBER, FIELD(warmups), 0, 1000000, "1", "N",
-      "calls before, not timed", NULL, NULL },
+      "calls before the timed ones", NULL, NULL },
     { "checks", 'c', KIND_NUMBER, FIELD(checks), 0, 1000000, "1", "N",
-      "calls whose every element is compared", NULL, NULL },
+      "calls in which every element is compared", NULL, NULL },
     { "dtype", 'd', KIND_DTYPE, FIELD(dtype), 0, 0, "float", "TYPE",
       "int8 uint8 int32 uint32 int64 uint64\n"
-      "half float double bfloat16", NULL, NULL },
+      "half float double bfloat16",
+      NULL, NULL },
     { "op", 'o', KIND_REDOP, FIELD(redop), 0, 0, "sum", "OP", "sum prod max min", NULL, NULL },
     { "backend", 0, KIND_BACKEND, FIELD(backend), 0, 0, "auto", "NAME",
-      "nccl, gloo, or auto: nccl when every rank\n"
-      "has a GPU of its own", NULL, NULL },
+      "nccl, gloo or auto: nccl if every rank\n"
+      "has its own GPU",
+      NULL, NULL },
     { "timeout", 'T', KIND_SECONDS, FIELD(timeout_s), 1, 86400, "30", "TIME",
       "longest wait for the other ranks", NULL, NULL },
     { "json", 'J', KIND_TEXT, FIELD(json), 0, 0, NULL, "FILE",
-      "write all results there, too (-: standard\n"
-      "output, and the text to standard error)", NULL, NULL },
+      "also write all results to FILE (-: standard\n"
+      "output, and the text to standard error)",
+      NULL, NULL },
     { "html", 'H', KIND_TEXT, FIELD(html), 0, 0, NULL, "FILE",
-      "the same as a page", NULL, NULL },
+      "also write all results as an HTML page", NULL, NULL },
     { "nccl-tests", 0, KIND_SWITCH, FIELD(nccl_tests), 0, 0, NULL, NULL,
       "only the collectives, in nccl-tests' columns", NULL, NULL },
-    { "help", 'h', KIND_HELP, 0, 0, 0, NULL, NULL, "this", NULL, NULL },
+    { "help", 'h', KIND_HELP, 0, 0, 0, NULL, NULL, "print this help", NULL, NULL },
 #undef FIELD
 };
 #define ROWS (sizeof rows / sizeof rows[0])
@@ -118,7 +121,7 @@ static int set_presets(struct check_options *options, const bool *given, struct 
     size_t      i;
 
     if (options->quick && options->full)
-        return err_set(err, "--quick and --full: choose one");
+        return err_set(err, "--quick and --full cannot be combined");
     for (i = 0; i < ROWS; i++) {
         value = options->quick ? rows[i].quick : options->full ? rows[i].full : NULL;
         if (value != NULL && !given[i] && set(options, &rows[i], value, err) < 0)
@@ -202,7 +205,7 @@ static int choose(struct check_options *options, int argc, char **argv, struct e
             if (strcmp(argv[word], collectives[i].name) == 0)
                 break;
         if (collectives[i].name == NULL)
-            return err_set(err, "there is no collective '%.40s' (see --help)", argv[word]);
+            return err_set(err, "unknown collective '%.40s' (see --help)", argv[word]);
         options->run[i] = true;
     }
     return CHECK_OPTIONS_RUN;
@@ -215,9 +218,10 @@ void check_options_help(FILE *out)
     size_t      i;
 
     fputs("Usage: muster … muster-train check [OPTION…] [COLLECTIVE…]\n\n"
-          "Checks, one after the other, that the nodes are alike and reach each other, that\n"
-          "what the ranks send arrives unchanged, and how fast between each two nodes and\n"
-          "all together. The first that fails is named. With COLLECTIVE only those:\n   ", out);
+          "Checks in order whether the nodes have the same setup, reach each other and send\n"
+          "data unchanged, then how fast each pair of nodes and all ranks together are. The\n"
+          "first failure is named. COLLECTIVE… restricts the check to some of:\n   ",
+          out);
     for (i = 0; collectives[i].name != NULL; i++)
         fprintf(out, " %s", collectives[i].name);
     fputs("\n\n", out);
@@ -234,8 +238,8 @@ void check_options_help(FILE *out)
             fputc('\n', out);
         }
     }
-    fputs("\nExit status: 0 all is well, 1 wrong values, 2 usage, or results that could not\n"
-          "be written, 3 the ranks could not be connected or lost each other, 4 that took\n"
-          "too long, 5 the ranks that are here are not those that were launched, or not of\n"
-          "one version, 6 nodes do not reach each other, 7 a node or a link is slow.\n", out);
+    fputs("\nExit status: 0 passed, 1 wrong values, 2 usage error, or results that could not\n"
+          "be written, 3 the ranks could not connect or lost each other, 4 a layer took too\n"
+          "long, 5 ranks are missing, or have different versions, 6 nodes do not reach each\n"
+          "other, 7 a node or a link is slow.\n", out);
 }

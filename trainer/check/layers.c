@@ -100,7 +100,8 @@ static void tell_preflight(struct check *check)
     }
     facts_compare(&check->report.differences, facts, node, host, roster->size);
     if (check->report.differences.count == 0)
-        snprintf(differ, sizeof differ, "%s", roster->nodes > 1 ? "the nodes are alike; " : "");
+        snprintf(differ, sizeof differ, "%s",
+                 roster->nodes > 1 ? "the nodes have the same setup; " : "");
     else
         snprintf(differ, sizeof differ, "%zu difference%s; ", check->report.differences.count,
                  check->report.differences.count == 1 ? "" : "s");
@@ -243,7 +244,7 @@ static int run_values(struct check *check, struct error *err)
 static void tell_values(struct check *check)
 {
     snprintf(check->summary, sizeof check->summary,
-             "barrier, broadcast, %sall_reduce: all elements right",
+             "barrier, broadcast, %sall_reduce: all elements correct",
              check->comm->size > 1 ? "send and recv, " : "");
 }
 
@@ -284,7 +285,8 @@ static void tell_pairs(struct check *check)
     snprintf(check->summary, sizeof check->summary,
              "%.3f GB/s expected, %.3f to %.3f measured, %.1f us%s", matrix->reference / 1e9,
              matrix->lowest / 1e9, matrix->highest / 1e9, matrix->latency_median_s * 1e6,
-             busy > 0 && matrix->nodes > 3 ? "; some slow only while others are busy" : "");
+             busy > 0 && matrix->nodes > 3 ? "; some pairs are slow only while others are busy"
+                                           : "");
     culprits_find(&culprits, matrix->slow, matrix->nodes);
     tell_slow_nodes(check, &culprits);
     tell_slow_links(check, &culprits);
@@ -350,8 +352,8 @@ static int run_collectives(struct check *check, struct error *err)
 static void tell_collectives(struct check *check)
 {
     snprintf(check->summary, sizeof check->summary, "%d results%s", check->report.rows,
-             check->comm->size == 1
-                 ? "; one rank: nothing crosses a bus, busbw is 0 where all stays local" : "");
+             check->comm->size == 1 ? "; with one rank no data is sent, so busbw may be 0"
+                                    : "");
 }
 
 /* ---- arrival ---- */
@@ -386,14 +388,15 @@ static void tell_arrival(struct check *check)
         if (check->work_s[rank] > check->work_s[last])
             last = rank;
         if (check->slow[LAYER_ARRIVAL] && check->work_s[rank] > ARRIVAL_SLOW * median)
-            strlist_addf(&check->report.faults, "%s computes slowly: %.1f ms for what takes "
-                                                "%.1f ms elsewhere, so that all wait for it",
+            strlist_addf(&check->report.faults,
+                         "%s computes slowly: %.1f ms for work that takes %.1f ms on other "
+                         "ranks, so all ranks wait for it",
                          roster->label[rank], check->work_s[rank] * 1e3, median * 1e3);
     }
     snprintf(check->summary, sizeof check->summary,
-             "the same work takes %.2f ms, on the last to arrive (%s) %.2f ms%s", median * 1e3,
+             "the same work takes %.2f ms, on the slowest rank (%s) %.2f ms%s", median * 1e3,
              roster->label[last], check->work_s[last] * 1e3,
-             roster->machines < roster->nodes ? "; not judged: not all machines of their own"
+             roster->machines < roster->nodes ? "; not judged: some nodes share a machine"
                                               : "");
 }
 

@@ -261,7 +261,7 @@ static int follow(struct pairs *pairs, int to, struct error *err)
         if (step == STEP_END)
             return 0;
         if (bytes > pairs->limits->bytes_max)
-            return err_set(err, "the other rank wants %zu bytes", bytes);
+            return err_set(err, "the other rank asked for %zu bytes", bytes);
         if (step == STEP_LATENCY)
             rc = follow_latency(pairs, to, err);
         else if (step == STEP_BACK)
@@ -353,7 +353,7 @@ static int recv_word(struct pairs *pairs, int from, enum step *step, size_t *byt
         comm->ops->copy(comm, &word, pairs->word, sizeof word, COMM_TO_HOST, err) < 0)
         return -1;
     if ((word & 255) > STEP_BOTH)
-        return err_set(err, "the other rank sent something else");
+        return err_set(err, "the other rank sent an invalid message");
     *step = (enum step)(word & 255);
     *bytes = (size_t)(word >> 8);
     return 0;

@@ -39,7 +39,7 @@ int reach_open(struct reach *reach, const struct roster *roster, struct pmi *pmi
     if (roster->leader[roster->rank[pmi->rank].node] != pmi->rank)
         return 0;
     if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
-        return err_set(err, "no random numbers: %s", strerror(errno));
+        return err_set(err, "cannot get random numbers: %s", strerror(errno));
     hex_encode(bytes, sizeof bytes, reach->token);
     if (start_listening(reach, err) < 0)
         return -1;
@@ -63,7 +63,7 @@ static int start_listening(struct reach *reach, struct error *err)
         return 0;
     close(reach->stop[1]);
     reach->stop[1] = -1;
-    return err_set(err, "no thread: %s", strerror(rc));
+    return err_set(err, "cannot start a thread: %s", strerror(rc));
 }
 
 /* The thread; runs until reach_close(). */
@@ -106,7 +106,7 @@ static int own_post(struct reach *reach, struct pmi *pmi, struct error *err)
     if (getsockname(reach->listener, (struct sockaddr *)&own, &size) < 0 ||
         getnameinfo((struct sockaddr *)&own, size, NULL, 0, port, sizeof port,
                     NI_NUMERICSERV) != 0)
-        return err_set(err, "the port that was opened has no number");
+        return err_set(err, "cannot find the number of the open port");
     snprintf(line, sizeof line, "%s %s %s %s", reach->iface.address, port, reach->token,
              *reach->iface.name != '\0' ? reach->iface.name : "?");
     snprintf(name, sizeof name, "listen%d", reach->round);
@@ -179,7 +179,7 @@ static int read_call(struct reach_call *call, struct pmi *pmi, int round, int ra
     token = strsep(&rest, " ");
     if (port == NULL || token == NULL || strlen(token) >= sizeof call->token ||
         getaddrinfo(address, port, &hints, &found) != 0) {
-        rc = err_set(err, "where rank %d listens cannot be read: '%.80s'", rank, text);
+        rc = err_set(err, "the address of rank %d cannot be parsed: '%.80s'", rank, text);
     } else {
         memcpy(&call->to, found->ai_addr, found->ai_addrlen);
         call->to_size = found->ai_addrlen;

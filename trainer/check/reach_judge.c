@@ -120,7 +120,8 @@ static void add_links(const struct verdict *verdict, const struct culprits *culp
                              verdict->roster->name[a], of_a,
                              verdict->roster->name[b], of_b, why_text(there));
             else
-                strlist_addf(verdict->lines, "%s does not reach %s at %s, only the reverse: %s",
+                strlist_addf(verdict->lines,
+                             "%s does not reach %s at %s, although the reverse works: %s",
                              verdict->roster->name[there != 0 ? a : b],
                              verdict->roster->name[there != 0 ? b : a],
                              there != 0 ? of_b : of_a, why_text(there != 0 ? there : back));
@@ -150,10 +151,11 @@ static const char *why_text(int why)
 {
     switch (why) {
     case REACH_SOMEBODY_ELSE:
-        return "something else answers there; do two nodes have this address?";
+        return "another program or host answers; do two nodes have this address?";
     case REACH_NO_DATA:
-        return "it connects, but large packets do not arrive; compare the MTU of the interfaces "
-               "and of what is between them";
+        return "it connects, but large packets do not arrive; compare the MTU of the "
+               "interfaces "
+               "and of the network between them";
     default:
         return strerror(why);
     }

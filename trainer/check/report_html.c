@@ -105,10 +105,11 @@ static void print_heat(const struct report *report, FILE *out)
         print_suspects(report, out);
         return;
     }
-    fprintf(out, "<h2>Bandwidth between nodes, GB/s</h2>\n"
-                 "<p class=\"note\">From the node of the row to that of the column. Expected: "
-                 "%.3f; framed: below that even alone. Point at a cell for more.</p>\n"
-                 "<div class=\"wide\"><table class=\"heat\" id=\"matrix\">\n<tr><th></th>",
+    fprintf(out,
+            "<h2>Bandwidth between nodes, GB/s</h2>\n"
+            "<p class=\"note\">From the row's node to the column's node. Expected: "
+            "%.3f; framed: slower, even when measured alone. Point at a cell for details.</p>\n"
+            "<div class=\"wide\"><table class=\"heat\" id=\"matrix\">\n<tr><th></th>",
             matrix->reference / 1e9);
     for (to = 0; to < matrix->nodes; to++) {
         fputs("<th>", out);

@@ -17,7 +17,7 @@ void report_table_head(const struct report *report, FILE *out)
     fprintf(out, "# muster-train %s check: %d rank%s on %d node%s%s, %s%s%s%s\n",
             PACKAGE_VERSION, roster->size, roster->size == 1 ? "" : "s", roster->nodes,
             roster->nodes == 1 ? "" : "s",
-            roster->machines < roster->nodes ? " (not all machines of their own)" : "",
+            roster->machines < roster->nodes ? " (some nodes share a machine)" : "",
             report->backend, *report->backend_why ? " (" : "", report->backend_why,
             *report->backend_why ? ")" : "");
     for (i = 0; i < roster->size; i++) {
@@ -34,7 +34,7 @@ void report_table_head(const struct report *report, FILE *out)
           "     (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)\n",
           out);
     if (roster->size == 1)
-        fputs("# one rank: nothing crosses a bus, busbw is 0 where all could stay local\n", out);
+        fputs("# one rank: no data is sent, so busbw may be 0\n", out);
 }
 
 void report_table_row(const struct report *report, FILE *out, const struct report_row *row)

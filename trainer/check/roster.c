@@ -57,8 +57,9 @@ int roster_exchange(struct roster *roster, struct pmi *pmi, struct error *err)
         if (size >= 0)
             entry[size] = '\0';
         if (size < 0 || entry_read(&roster->rank[rank], entry) < 0)
-            return err_set(err, "rank %d is of another version of muster-train, or no "
-                                "muster-train at all", rank);
+            return err_set(
+                err, "rank %d has another version of muster-train, or is not muster-train",
+                rank);
     }
     number_nodes(roster);
     return 0;
@@ -89,12 +90,13 @@ int roster_verify(const struct roster *roster, struct error *err)
     for (i = 0; i < roster->size; i++) {
         one = &roster->rank[i];
         if (one->env_size >= 0 && one->env_size != roster->size)
-            return err_set(err, "%s was told of %d ranks (WORLD_SIZE), but %d %s: was it "
-                                "started by muster, and with its whole environment?",
+            return err_set(err,
+                           "%s has WORLD_SIZE=%d, but %d %s: was it started by muster, with "
+                           "its complete environment?",
                            roster->label[i], one->env_size, roster->size,
-                           roster->size == 1 ? "is here" : "are here");
+                           roster->size == 1 ? "rank is here" : "ranks are here");
         if (one->env_rank >= 0 && one->env_rank != i)
-            return err_set(err, "%s was told that it is rank %d (RANK)", roster->label[i],
+            return err_set(err, "%s has RANK=%d in its environment", roster->label[i],
                            one->env_rank);
         on_node = 0;
         for (j = 0; j < roster->size; j++) {
@@ -103,12 +105,13 @@ int roster_verify(const struct roster *roster, struct error *err)
                 continue;
             on_node++;
             if (j < i && one->local_rank >= 0 && other->local_rank == one->local_rank)
-                return err_set(err, "%s and %s both have local rank %d there",
-                               roster->label[j], roster->label[i], one->local_rank);
+                return err_set(err, "%s and %s both have local rank %d", roster->label[j],
+                               roster->label[i], one->local_rank);
         }
         if (one->local_size >= 0 && one->local_size != on_node)
-            return err_set(err, "%s was told of %d ranks on its node (LOCAL_WORLD_SIZE), "
-                                "but %d came", roster->label[i], one->local_size, on_node);
+            return err_set(err, "%s has LOCAL_WORLD_SIZE=%d, but its node has %d %s",
+                           roster->label[i], one->local_size, on_node,
+                           on_node == 1 ? "rank" : "ranks");
     }
     return 0;
 }
@@ -136,7 +139,8 @@ int roster_gpus(const struct roster *roster, struct error *err)
         if (!one->device.usable)
             return err_set(err, "%s: %s", roster->label[i], one->device.why_not);
         if (one->device.library_version != roster->rank[0].device.library_version)
-            return err_set(err, "%s has NCCL %d, %s has %d: they do not talk to each other",
+            return err_set(err,
+                           "%s has NCCL %d, %s has %d: different versions cannot communicate",
                            roster->label[0], roster->rank[0].device.library_version,
                            roster->label[i], one->device.library_version);
         if (shared != NULL && strcmp(shared, "1") == 0)
@@ -145,7 +149,7 @@ int roster_gpus(const struct roster *roster, struct error *err)
             other = &roster->rank[j];
             if (strcmp(one->boot_id, other->boot_id) == 0 &&
                 strcmp(one->device.uuid, other->device.uuid) == 0)
-                return err_set(err, "%s and %s both have GPU %s: start one rank per GPU",
+                return err_set(err, "%s and %s both use GPU %s: start only one rank per GPU",
                                roster->label[j], roster->label[i], one->device.uuid);
         }
     }

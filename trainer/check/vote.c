@@ -48,7 +48,7 @@ static int read_vote(struct vote *vote, struct pmi *pmi, const char *name, int r
         vote->text = xstrdup(text + at);
     }
     free(text);
-    return at > 0 ? 0 : err_set(err, "what rank %d says of %s cannot be read", rank, name);
+    return at > 0 ? 0 : err_set(err, "the text of rank %d for %s cannot be parsed", rank, name);
 }
 
 void votes_clear(struct vote *votes, int ranks)

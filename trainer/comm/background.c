@@ -70,7 +70,7 @@ struct comm *comm_background(struct comm *inner, struct error *err)
     if (rc == 0)
         return &bg->base;
     free(bg);
-    err_set(err, "a thread for communication: %s", strerror(rc));
+    err_set(err, "cannot start a thread for communication: %s", strerror(rc));
     return NULL;
 }
 

@@ -63,7 +63,7 @@ static void no_gpu(struct comm_device *device, cudaError_t rc)
     else if (rc != cudaSuccess)
         snprintf(device->why_not, sizeof device->why_not, "no GPU: %s", cudaGetErrorString(rc));
     else
-        snprintf(device->why_not, sizeof device->why_not, "no GPU: CUDA shows none");
+        snprintf(device->why_not, sizeof device->why_not, "no GPU: CUDA finds none");
 }
 
 static void format_uuid(const char *bytes, char text[37])

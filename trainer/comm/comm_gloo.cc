@@ -156,7 +156,7 @@ std::vector<char> unpack(const char *text)
         }
     }
     if (*text != '\0')
-        throw std::runtime_error("not an address of a Gloo rank");
+        throw std::runtime_error("not a Gloo address");
     return bytes;
 }
 

@@ -149,7 +149,7 @@ static int exchange_id(struct nccl_comm *c, const struct comm_world *world, nccl
     if (world->rank == 0) {
         rc = ncclGetUniqueId(id);
         if (rc != ncclSuccess)
-            return err_set(err, "nccl: no unique id: %s", ncclGetErrorString(rc));
+            return err_set(err, "nccl: cannot get a unique id: %s", ncclGetErrorString(rc));
         hex_encode(id->internal, sizeof id->internal, hex);
         if (pmi_put(world->pmi, "nccl-id", hex, err) < 0)
             return -1;
@@ -162,7 +162,7 @@ static int exchange_id(struct nccl_comm *c, const struct comm_world *world, nccl
     if (pmi_get(world->pmi, "nccl-id", hex, sizeof hex, err) < 0)
         return -1;
     if (hex_decode(hex, id->internal, sizeof id->internal) != (int)sizeof id->internal)
-        return err_set(err, "nccl: rank 0 gave no unique id");
+        return err_set(err, "nccl: rank 0 has published no valid unique id");
     return 0;
 }
 
@@ -177,7 +177,7 @@ static int connect_ranks(struct nccl_comm *c, const ncclUniqueId *id, struct err
     rc = ncclCommInitRankConfig(&c->nccl, c->base.size, *id, c->base.rank, &config);
     if (settle(c, "connecting", rc, &why) == 0)
         return 0;
-    return err_set(err, "nccl: %s (NCCL_SOCKET_IFNAME is %s; NCCL_DEBUG=INFO tells more)",
+    return err_set(err, "nccl: %s (NCCL_SOCKET_IFNAME is %s; NCCL_DEBUG=INFO shows more)",
                    why.text, iface != NULL ? iface : "not set");
 }
 

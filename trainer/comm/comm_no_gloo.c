@@ -11,6 +11,6 @@ struct comm *comm_gloo_open(const struct comm_world *world, bool *timed_out,
     (void)world;
     *timed_out = false;
     err_set(err, "muster-train was built without Gloo (Debian: apt-get install libgloo-dev, "
-                 "then configure and build again)");
+                 "then run configure and make again)");
     return NULL;
 }

@@ -106,8 +106,8 @@ static int take_named(const struct ifaddrs *all, match_f *match, const char *var
     if (take_first(all, match, text, chosen))
         return 0;
     iface_list(list, sizeof list);
-    return err_set(err, "%s=%.100s: no such interface here, or it is down (there are: %s)",
-                   variable, text, list);
+    return err_set(err, "%s=%.100s: no such interface, or it is down (available: %s)", variable,
+                   text, list);
 }
 
 static bool take_first(const struct ifaddrs *all, match_f *match, const char *text,
@@ -199,7 +199,7 @@ static bool take_route(const char *host, struct iface *chosen, struct error *err
     freeaddrinfo(found);
     if (chosen->address[0] != '\0')
         return true;
-    err_set(err, "%.80s: no route to it", host);
+    err_set(err, "%.80s: no route to this host", host);
     return false;
 }
 

@@ -126,9 +126,10 @@ static int begin_listening(struct peers *peers, struct error *err)
         bind(peers->listen_fd, (struct sockaddr *)own, address_size(own)) < 0 ||
         listen(peers->listen_fd, SOMAXCONN) < 0 ||
         getsockname(peers->listen_fd, (struct sockaddr *)own, &size) < 0)
-        return err_set(err, "a port for other ranks: %s", strerror(errno));
+        return err_set(err, "cannot listen for other ranks: %s", strerror(errno));
     rc = thread_start(&peers->thread, answer_all, peers);
-    return rc == 0 ? 0 : err_set(err, "a thread for other ranks: %s", strerror(rc));
+    return rc == 0 ? 0
+                   : err_set(err, "cannot start a thread for other ranks: %s", strerror(rc));
 }
 
 void peers_close(struct peers *peers)
@@ -471,9 +472,9 @@ int peers_blame(struct peers *peers, const char *what, const char *why, double l
         free(state);
     }
     if (is_missed)
-        return err_set(err, "%s: other ranks miss this one", what);
+        return err_set(err, "%s: other ranks have lost this one", what);
     if (late_s > 0)
-        snprintf(late, sizeof late, "no end within %g s: ", late_s);
+        snprintf(late, sizeof late, "not finished within %g s: ", late_s);
     else if (lost[0] != '\0')
         snprintf(late, sizeof late, "lost ");
     return err_set(err, "%s: %s%s", what, late, lost[0] != '\0' ? lost : why);
@@ -483,11 +484,11 @@ static void describe(const struct peers *peers, const enum peer_state *state,
                      char text[LOST_SIZE])
 {
     static const char *const what[] = {
-        [PEER_LATE] = "has not come to this operation",
-        [PEER_ENDED] = "its process has ended",
+        [PEER_LATE] = "has not reached this operation",
+        [PEER_ENDED] = "its process has exited",
         [PEER_SILENT] = "does not answer",
         [PEER_UNREACHABLE] = "cannot be reached",
-        [PEER_TOLD] = "another rank misses it",
+        [PEER_TOLD] = "another rank has lost it",
     };
     size_t at = 0;
     int    rank;

@@ -36,7 +36,7 @@ void *plugin_symbol(const char *file, const char *symbol, struct error *err)
     if (library != NULL) {
         found = dlsym(library, symbol);
         if (found == NULL)
-            err_set(err, "%s is of another version", file);
+            err_set(err, "%s belongs to another version of muster-train", file);
     }
     free(places[0]);
     free(places[1]);

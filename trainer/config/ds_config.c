@@ -86,13 +86,14 @@ static int check_precision(const struct ds_config *config, struct error *err)
     if (config->fp16.enabled && config->bf16.enabled)
         return complain(config, "bf16.enabled", err, "fp16 is enabled as well");
     if (config->fp16.enabled && config->fp16.loss_scale == 0 && config->fp16.min_loss_scale == 0)
-        return complain(config, "fp16.min_loss_scale", err, "a dynamic scale needs more than 0");
+        return complain(config, "fp16.min_loss_scale", err,
+                        "must be more than 0 for a dynamic scale");
     if (config->fp16.initial_scale_power > 126)
-        return complain(config, "fp16.initial_scale_power", err, "126 is the most");
+        return complain(config, "fp16.initial_scale_power", err, "must be at most 126");
     if (config->param_dtype != DS_UNSET &&
         config->param_dtype != (int)ds_config_dtype(config))
         return complain(config, "data_types.param_dtype", err,
-                        "fp16.enabled and bf16.enabled say otherwise");
+                        "contradicts fp16.enabled and bf16.enabled");
     return 0;
 }
 
@@ -101,19 +102,19 @@ static int check_zero(const struct ds_config *config, struct error *err)
     const struct ds_zero *zero = &config->zero;
 
     if (zero->stage > 3)
-        return complain(config, "zero_optimization.stage", err, "there are stages 0 to 3");
+        return complain(config, "zero_optimization.stage", err, "must be 0 to 3");
     if (zero->allgather_bucket_size % 2 != 0)
-        return complain(config, "zero_optimization.allgather_bucket_size", err, "it is odd");
+        return complain(config, "zero_optimization.allgather_bucket_size", err, "must be even");
     if (config->gradient_allreduce_op == DS_SUM && zero->stage == 3)
-        return complain(config, "gradient_allreduce_op", err, "stage 3 has no sum");
+        return complain(config, "gradient_allreduce_op", err, "stage 3 does not support sum");
     if (zero->stage == 2 && zero->reduce_scatter &&
         (config->prescale_gradients || config->gradient_predivide_factor != 1))
         return complain(config,
                         config->prescale_gradients ? "prescale_gradients"
                                                    : "gradient_predivide_factor",
-                        err, "stage 2 with reduce_scatter does not take it");
+                        err, "stage 2 with reduce_scatter does not support it");
     if (config->gradient_predivide_factor == 0)
-        return complain(config, "gradient_predivide_factor", err, "it is 0");
+        return complain(config, "gradient_predivide_factor", err, "must not be 0");
     if (check_offload(config, "zero_optimization.offload_optimizer", &zero->optimizer, 1, err) < 0)
         return -1;
     if (check_offload(config, "zero_optimization.offload_param", &zero->param, 3, err) < 0 ||
@@ -130,8 +131,8 @@ static int check_offload(const struct ds_config *config, const char *section,
     snprintf(path, sizeof path, "%s.device", section);
     if (offload->device != DS_DEVICE_NONE && config->zero.stage < stage)
         return complain(config, path, err,
-                        stage == 3 ? "parameters are offloaded in stage 3 only"
-                                   : "the optimizer is offloaded in stages 1 to 3 only");
+                        stage == 3 ? "parameters can be offloaded only in stage 3"
+                                   : "the optimizer can be offloaded only in stages 1 to 3");
     if (offload->device == DS_DEVICE_NVME && offload->nvme_path == NULL)
         return complain(config, path, err, "nvme_path is missing");
     snprintf(path, sizeof path, "%s.buffer_count", section);
@@ -145,7 +146,7 @@ static int check_most(const struct ds_config *config, const char *path, int64_t 
 
     if (value <= most)
         return 0;
-    snprintf(text, sizeof text, "%" PRId64 " is the most", most);
+    snprintf(text, sizeof text, "must be at most %" PRId64, most);
     return complain(config, path, err, text);
 }
 
@@ -209,7 +210,7 @@ void ds_config_set_steps(struct ds_config *config, int64_t steps)
 int ds_config_resolve(struct ds_config *config, int64_t world, struct error *err)
 {
     if (world < 1)
-        return err_set(err, "%s: %lld ranks is not 1 or more", ds_read_name(config->read),
+        return err_set(err, "%s: invalid number of ranks %lld", ds_read_name(config->read),
                        (long long)world);
     if ((config->elasticity.enabled ? resolve_elastic(config, world, err)
                                     : resolve_batch(config, world, err)) < 0)
@@ -273,7 +274,7 @@ static int resolve_batch(struct ds_config *config, int64_t world, struct error *
         micro = batch / world / steps;
     if (__builtin_mul_overflow(micro, steps, &product) ||
         __builtin_mul_overflow(product, world, &product))
-        return complain(config, blamed, err, "the batch size is too large a number");
+        return complain(config, blamed, err, "the batch size is too large");
     if (batch == DS_UNSET)
         batch = product;
     if (batch != product || product == 0)

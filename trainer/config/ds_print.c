@@ -214,7 +214,7 @@ static void print_origin(const struct ds_config *config, const struct ds_row *ro
     const size_t number = (size_t)(row - ds_table);
 
     if (is_derived(config, row))
-        fputs(", // worked out\n", out);
+        fputs(", // computed\n", out);
     else if (config->read->given[number].value != NULL)
         fprintf(out, ", // line %d\n", config->read->given[number].line);
     else

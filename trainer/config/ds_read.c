@@ -90,7 +90,7 @@ static int take(struct ds_config *config, const struct ds_row *row, const char *
     struct error    why;
 
     if (read->given[number].value != NULL)
-        return ds_read_error(read, shown, err, "it is given twice, also under another name");
+        return ds_read_error(read, shown, err, "given twice, also under another name");
     if (word != NULL && strcmp(word, "auto") == 0) {
         ds_read_note(config, shown, "\"auto\" means the default here");
         return 0;
@@ -104,7 +104,7 @@ static int take(struct ds_config *config, const struct ds_row *row, const char *
     if (row->support != DS_WORKS && !ds_value_is_default(row, value)) {
         if (row->support == DS_REFUSED)
             return refuse(read, row, shown, err);
-        snprintf(text, sizeof text, "it has no effect: %s", row->note);
+        snprintf(text, sizeof text, "ignored: %s", row->note);
         ds_read_note(config, shown, text);
     }
     read->given[number].value = value;
@@ -126,7 +126,7 @@ static int unknown(struct ds_read *read, const char *path, const char *shown,
     char suggestion[PATH_MAX_LENGTH];
 
     ds_suggest(path, suggestion, sizeof suggestion);
-    return ds_read_error(read, shown, err, "there is no such key%s", suggestion);
+    return ds_read_error(read, shown, err, "unknown key%s", suggestion);
 }
 
 /* Is the section enabled? A disabled one is harmless. */
@@ -146,7 +146,7 @@ static int refuse(struct ds_read *read, const struct ds_row *row, const char *sh
         return ds_read_error(read, shown, err, "not supported: %s", row->note);
     if (row->kind == DS_FOREIGN || strcmp(row->value, "null") == 0)
         return ds_read_error(read, shown, err, "not supported");
-    return ds_read_error(read, shown, err, "not supported other than as %s", row->value);
+    return ds_read_error(read, shown, err, "only %s is supported", row->value);
 }
 
 void ds_read_note(struct ds_config *config, const char *path, const char *text)

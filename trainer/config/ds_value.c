@@ -123,15 +123,15 @@ static int say_what_it_should_be(const struct ds_row *row, const json_t *value,
     static const char *const wants[] = {
         [DS_SECTION] = "an object",
         [DS_BOOL] = "true or false",
-        [DS_COUNT] = "a whole number from 1",
-        [DS_NATURAL] = "a whole number from 0",
+        [DS_COUNT] = "an integer of at least 1",
+        [DS_NATURAL] = "an integer of at least 0",
         [DS_INTEGER] = "a whole number",
-        [DS_REAL] = "a number from 0",
+        [DS_REAL] = "a number of at least 0",
         [DS_NUMBER] = "a number",
         [DS_FRACTION] = "a number from 0 to 1",
         [DS_TEXT] = "a string",
         [DS_PAIR] = "a list of two numbers from 0 to 1",
-        [DS_COUNTS] = "a list of whole numbers from 1",
+        [DS_COUNTS] = "a list of integers of at least 1",
     };
     const char *want = row->kind == DS_CHOICE ? row->choices : wants[row->kind];
     char       *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));

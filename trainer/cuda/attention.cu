@@ -346,7 +346,7 @@ static bool is_possible(struct ops *ops, const struct attention *s)
 
     if (s->head_width > HEAD_MAX && !stream->failed) {
         stream->failed = true;
-        err_set(&stream->why, "heads of %d columns: attention on GPUs takes %d at most",
+        err_set(&stream->why, "heads of %d columns: attention on GPUs supports at most %d",
                 s->head_width, HEAD_MAX);
     }
     return !stream->failed;

@@ -28,7 +28,7 @@ struct ops *ops_cuda_new(enum dtype type, void *stream, struct error *err)
     struct ops_cuda *cuda;
 
     if (type != DTYPE_FLOAT && type != DTYPE_BFLOAT16 && type != DTYPE_HALF) {
-        err_set(err, "no model computes in %s on GPUs", dtype_name(type));
+        err_set(err, "models cannot compute in %s on GPUs", dtype_name(type));
         return NULL;
     }
     cuda = (struct ops_cuda *)xcalloc(1, sizeof *cuda);

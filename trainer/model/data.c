@@ -85,7 +85,7 @@ static int open_all(struct data *data, const char *path, struct error *err)
         data->samples += samples_of(data, data->file[i].tokens);
     }
     if (data->samples == 0)
-        return err_set(err, "%s: there is no sample of %d tokens", path,
+        return err_set(err, "%s: too short for a sample of %d tokens", path,
                        data->length + data->with_next);
     return 0;
 }
@@ -109,7 +109,7 @@ static int open_directory(struct data *data, const char *path, struct error *err
     if (count < 0)
         return err_set(err, "%s: %s", path, strerror(errno));
     if (count > DATA_FILES_MAX)
-        rc = err_set(err, "%s: there are more than %d files", path, DATA_FILES_MAX);
+        rc = err_set(err, "%s: more than %d files", path, DATA_FILES_MAX);
     for (i = 0; i < count; i++) {
         snprintf(inside, sizeof inside, "%s/%s", path, entries[i]->d_name);
         if (rc == 0)
@@ -141,7 +141,7 @@ static int look_at(struct data_file *file, struct error *err)
     if (fstat(file->fd, &is) < 0)
         return err_set(err, "%s", strerror(errno));
     if (!S_ISREG(is.st_mode))
-        return err_set(err, "this is no file");
+        return err_set(err, "not a regular file");
     file->text = !has_suffix(file->path, ".bin");
     if (!file->text)
         return look_at_bin(file, (uint64_t)is.st_size, err);
@@ -154,18 +154,18 @@ static int look_at_bin(struct data_file *file, uint64_t size, struct error *err)
     uint32_t header[3]; /* magic, version, tokens */
 
     if (size < BIN_HEADER)
-        return err_set(err, "this is no token shard: it is shorter than a header");
+        return err_set(err, "not a token shard: shorter than its header");
     if (file_pread(file->fd, header, sizeof header, 0, err) < 0)
         return -1;
     if (header[0] != BIN_MAGIC)
-        return err_set(err, "this is no token shard: it begins with %" PRIu32 ", not %d",
-                       header[0], BIN_MAGIC);
+        return err_set(err, "not a token shard: it begins with %" PRIu32 ", not %d", header[0],
+                       BIN_MAGIC);
     if (header[1] != BIN_VERSION)
-        return err_set(err, "token shards of version %" PRIu32 " are not known, only %d",
+        return err_set(err, "token shard version %" PRIu32 " is not supported, only %d",
                        header[1], BIN_VERSION);
     file->tokens = header[2];
     if (size != BIN_HEADER + 2 * file->tokens)
-        return err_set(err, "the header says %" PRIu64 " tokens, the file has room for %" PRIu64,
+        return err_set(err, "the header says %" PRIu64 " tokens, but the file has %" PRIu64,
                        file->tokens, (size - BIN_HEADER) / 2);
     return 0;
 }
@@ -199,8 +199,9 @@ int data_sample(const struct data *data, uint64_t n, int vocabulary, int32_t *to
         return err_set(err, "%s: %s", file->path, why.text);
     for (i = 0; i < count; i++)
         if (tokens[i] >= vocabulary)
-            return err_set(err, "%s: token number %" PRIu64 " is %d: the model's are 0 to %d",
-                           file->path, first + (uint64_t)i, (int)tokens[i], vocabulary - 1);
+            return err_set(
+                err, "%s: token number %" PRIu64 " is %d, but the model's tokens are 0 to %d",
+                file->path, first + (uint64_t)i, (int)tokens[i], vocabulary - 1);
     return 0;
 }
 

@@ -59,10 +59,10 @@ static int check_size(const struct model *model, int64_t sequences, int64_t leng
     const int longest = model_longest(&model->config);
 
     if (sequences < 1 || length < 1)
-        return err_set(err, "%lld sequences of %lld tokens are no batch", (long long)sequences,
-                       (long long)length);
+        return err_set(err, "invalid batch: %lld sequences of %lld tokens",
+                       (long long)sequences, (long long)length);
     if (length > longest)
-        return err_set(err, "sequences of %lld tokens: the model takes %d at most",
+        return err_set(err, "sequences of %lld tokens: the model accepts at most %d",
                        (long long)length, longest);
     if (sequences > MODEL_TOKENS_MAX / length)
         return err_set(err, "%lld sequences of %lld tokens are more than %d tokens",
@@ -107,8 +107,9 @@ static int check_tokens(const char *what, const int32_t *tokens, int count, int3
 
     for (i = 0; i < count; i++)
         if (tokens[i] < least || tokens[i] >= vocabulary)
-            return err_set(err, "%s %d, number %d of the batch: the model's are 0 to %d", what,
-                           (int)tokens[i], i, vocabulary - 1);
+            return err_set(err,
+                           "%s %d, number %d of the batch: out of the model's range 0 to %d",
+                           what, (int)tokens[i], i, vocabulary - 1);
     return 0;
 }
 
@@ -217,7 +218,7 @@ int model_backward(struct model *model, double scale, struct error *err)
     int               i;
 
     if (run == NULL || run->batch.tokens == NULL)
-        return err_set(err, "there is no forward pass to go back");
+        return err_set(err, "no forward pass precedes this backward pass");
     for (i = model->layers - 1; i >= 0; i--) {
         if (enter(model, i, MODEL_BACKWARD, err) < 0)
             return -1;

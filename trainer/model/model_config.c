@@ -111,7 +111,7 @@ int model_config_named(struct model_config *config, const char *name, struct err
             at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", i == 0 ? "" : ", ",
                                    named[i].name);
     }
-    return err_set(err, "no model '%.60s' (there are %s)", name, names);
+    return err_set(err, "unknown model '%.60s' (known: %s)", name, names);
 }
 
 int model_config_parse(struct model_config *config, const char *name, const char *text,
@@ -195,7 +195,7 @@ static int take_number(struct model_config *config, const json_t *root, size_t i
         return err_set(err, "%s is missing", key);
     if (!json_is_integer(value) || json_integer_value(value) < 1 ||
         json_integer_value(value) > INT_MAX)
-        return err_set(err, "%s is not a whole number from 1", key);
+        return err_set(err, "%s is not a positive integer", key);
     *field = (int)json_integer_value(value);
     return 0;
 }
@@ -210,7 +210,7 @@ static int take_real(const json_t *root, const char *key, double standard, doubl
         return 0;
     *value = json_number_value(given);
     if (!json_is_number(given) || !(*value >= 0 && *value < 1))
-        return err_set(err, "%s is not a number from 0 to 1", key);
+        return err_set(err, "%s is not a number of at least 0 and less than 1", key);
     return 0;
 }
 
@@ -229,7 +229,7 @@ static int check_fixed(const struct model_config *config, const json_t *root,
         same = json_equal(given, want);
         json_decref(want);
         if (!same)
-            return err_set(err, "%s is not %s: no such model is known here", fixed[i].key,
+            return err_set(err, "%s is not %s: this model is not supported", fixed[i].key,
                            fixed[i].value);
     }
     return 0;
@@ -248,7 +248,8 @@ int model_config_check(const struct model_config *config, struct error *err)
         check_number("number of token types", config->types, MODEL_VOCABULARY_MAX, err) < 0)
         return -1;
     if (config->width % config->heads != 0)
-        return err_set(err, "width %d is no multiple of %d heads", config->width, config->heads);
+        return err_set(err, "width %d is not a multiple of %d heads", config->width,
+                       config->heads);
     if (model_longest(config) < 1)
         return err_set(err, "%d positions: RoBERTa never uses the first two", config->positions);
     return 0;
@@ -257,7 +258,7 @@ int model_config_check(const struct model_config *config, struct error *err)
 static int check_number(const char *what, int value, int max, struct error *err)
 {
     if (value < 1 || value > max)
-        return err_set(err, "a %s of %d is not 1 to %d", what, value, max);
+        return err_set(err, "%s %d is out of range, must be 1 to %d", what, value, max);
     return 0;
 }
 

@@ -39,7 +39,7 @@ int model_weights_check(const struct model *model, const struct safetensors *st,
 
         tensor = find(st, param->name);
         if (tensor == NULL)
-            return err_set(err, "%s: %s is not there", st->file[0].path, param->name);
+            return err_set(err, "%s: %s is missing", st->file[0].path, param->name);
         if (tensor->dims != param->dims || tensor->shape[0] != param->shape[0] ||
             (param->dims == 2 && tensor->shape[1] != param->shape[1]))
             return err_set(err, "%s: %s is not %zu x %zu, as config.json says",
@@ -93,7 +93,7 @@ int model_weights_load(const struct model *model, const struct safetensors *st, 
             continue;
         tensor = find(st, model->param[i].name);
         if (tensor == NULL)
-            return err_set(err, "%s: %s is not there", st->file[0].path, model->param[i].name);
+            return err_set(err, "%s: %s is missing", st->file[0].path, model->param[i].name);
         if (safetensors_load(st, tensor, o.begin, o.count, values + o.at, err) < 0)
             return -1;
     }

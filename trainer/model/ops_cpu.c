@@ -54,7 +54,7 @@ struct ops *ops_cpu_new(enum dtype type, struct error *err)
 
     if (type != DTYPE_FLOAT && type != DTYPE_BFLOAT16 && type != DTYPE_HALF &&
         type != DTYPE_DOUBLE) {
-        err_set(err, "no model computes in %s on CPUs", dtype_name(type));
+        err_set(err, "models cannot compute in %s on CPUs", dtype_name(type));
         return NULL;
     }
     cpu = xcalloc(1, sizeof *cpu);

@@ -116,12 +116,13 @@ static int open_index(struct safetensors *st, const char *directory, const char 
     if (root == NULL)
         return err_set(err, "%s:%d: %s", index, why.line, why.text);
     if (!json_is_object(json_object_get(root, "weight_map")))
-        rc = err_set(err, "%s: there is no weight_map", index);
+        rc = err_set(err, "%s: no weight_map", index);
     json_object_foreach(json_object_get(root, "weight_map"), name, file) {
         const char *base = json_string_value(file);
 
         if (base == NULL || strchr(base, '/') != NULL || strlen(base) > NAME_MAX) {
-            rc = err_set(err, "%s: %.128s: this is no file beside it", index, name);
+            rc = err_set(err, "%s: %.128s: not the name of a file in the same directory", index,
+                         name);
             break;
         }
         snprintf(path, sizeof path, "%s/%s", directory, base);
@@ -151,7 +152,7 @@ static int open_file(struct safetensors *st, const char *path, struct error *err
     int                      rc;
 
     if (st->files == SAFETENSORS_FILES)
-        return err_set(err, "%s: there are more than %d files", path, SAFETENSORS_FILES);
+        return err_set(err, "%s: more than %d files", path, SAFETENSORS_FILES);
     st->file = xreallocarray(st->file, (size_t)st->files + 1, sizeof *st->file);
     file = &st->file[st->files++];
     file->path = xstrdup(path);
@@ -178,7 +179,7 @@ static json_t *read_header(int fd, uint64_t *begin, uint64_t *size, struct error
     int           i;
 
     if (fstat(fd, &is) < 0 || !S_ISREG(is.st_mode) || is.st_size < 8) {
-        err_set(err, "this is no safetensors file");
+        err_set(err, "not a safetensors file");
         return NULL;
     }
     if (file_pread(fd, length, 8, 0, err) < 0)
@@ -186,8 +187,9 @@ static json_t *read_header(int fd, uint64_t *begin, uint64_t *size, struct error
     for (i = 7; i >= 0; i--)
         bytes = bytes << 8 | length[i];
     if (bytes > SAFETENSORS_HEADER_MAX || bytes > (uint64_t)is.st_size - 8) {
-        err_set(err, "this is no safetensors file, or cut: its header would have %" PRIu64
-                     " bytes", bytes);
+        err_set(err,
+                "not a safetensors file, or truncated: its header would have %" PRIu64 " bytes",
+                bytes);
         return NULL;
     }
     text = xmalloc(bytes + 1);
@@ -212,9 +214,9 @@ static int take_header(struct safetensors *st, const json_t *header, uint64_t be
     struct error why;
 
     if (!json_is_object(header))
-        return err_set(err, "header: it is no object");
+        return err_set(err, "the header is not a JSON object");
     if (more > SAFETENSORS_TENSORS - st->tensors)
-        return err_set(err, "there are more than %d tensors", SAFETENSORS_TENSORS);
+        return err_set(err, "more than %d tensors", SAFETENSORS_TENSORS);
     st->tensor = xreallocarray(st->tensor, st->tensors + more + 1, sizeof *st->tensor);
     json_object_foreach((json_t *)header, name, value) {
         struct safetensor *tensor = &st->tensor[st->tensors];
@@ -244,14 +246,15 @@ static int take_tensor(struct safetensor *tensor, const char *name, const json_t
         return err_set(err, "its name is longer than %d bytes", SAFETENSORS_NAME_MAX);
     tensor->type = safetensors_type_find(type);
     if (tensor->type < 0)
-        return err_set(err, "no element type '%.16s' is known", type != NULL ? type : "");
+        return err_set(err, "unknown element type '%.16s'", type != NULL ? type : "");
     if (take_shape(tensor, json_object_get(value, "shape"), err) < 0)
         return -1;
     if (json_array_size(offsets) != 2 || begin < 0 || end < begin || (uint64_t)end > size)
-        return err_set(err, "it is not within the file");
+        return err_set(err, "it is outside the file");
     if (__builtin_mul_overflow(tensor->count, safetensors_type_size(tensor->type), &bytes) ||
         bytes != (uint64_t)(end - begin))
-        return err_set(err, "its shape has not %lld bytes", (long long)(end - begin));
+        return err_set(err, "its shape does not match its %lld bytes",
+                       (long long)(end - begin));
     tensor->begin = (uint64_t)begin;
     tensor->size = bytes;
     return 0;
@@ -262,14 +265,15 @@ static int take_shape(struct safetensor *tensor, const json_t *shape, struct err
     size_t i;
 
     if (!json_is_array(shape) || json_array_size(shape) > SAFETENSORS_DIMS)
-        return err_set(err, "its shape has not 0 to %d dimensions", SAFETENSORS_DIMS);
+        return err_set(err, "its shape has more than %d dimensions, or is not a list",
+                       SAFETENSORS_DIMS);
     tensor->dims = (int)json_array_size(shape);
     tensor->count = 1;
     for (i = 0; i < json_array_size(shape); i++) {
         const json_t *extent = json_array_get(shape, i);
 
         if (!json_is_integer(extent) || json_integer_value(extent) < 0)
-            return err_set(err, "its shape is no list of whole numbers");
+            return err_set(err, "its shape is not a list of non-negative integers");
         tensor->shape[i] = (uint64_t)json_integer_value(extent);
         if (__builtin_mul_overflow(tensor->count, tensor->shape[i], &tensor->count))
             return err_set(err, "its shape is too large");
@@ -287,7 +291,7 @@ static int check_places(const struct safetensors *st, size_t first, uint64_t beg
     size_t             i;
 
     if (count == 0)
-        return size == 0 ? 0 : err_set(err, "there are bytes of no tensor");
+        return size == 0 ? 0 : err_set(err, "some bytes belong to no tensor");
     sorted = xmemdup(st->tensor + first, count * sizeof *sorted);
     qsort(sorted, count, sizeof *sorted, by_place);
     for (i = 0; i < count && sorted[i].begin == at; i++)
@@ -295,7 +299,7 @@ static int check_places(const struct safetensors *st, size_t first, uint64_t beg
     free(sorted);
     return i == count && at == begin + size
                ? 0
-               : err_set(err, "its tensors overlap, or leave a hole");
+               : err_set(err, "its tensors overlap or leave a gap");
 }
 
 static int check_names(const struct safetensors *st, struct error *err)
@@ -343,10 +347,10 @@ int safetensors_load(const struct safetensors *st, const struct safetensor *tens
     size_t       n;
 
     if (!safetensors_type_is_number(tensor->type))
-        return err_set(err, "%s: %s: elements of type %s are not taken", path, tensor->name,
+        return err_set(err, "%s: %s: element type %s is not supported", path, tensor->name,
                        safetensors_type_name(tensor->type));
     if (first > tensor->count || count > tensor->count - first)
-        return err_set(err, "%s: %s has %" PRIu64 " elements only", path, tensor->name,
+        return err_set(err, "%s: %s has only %" PRIu64 " elements", path, tensor->name,
                        tensor->count);
     for (; count > 0; count -= n, first += n, values += n) {
         n = count < sizeof bytes / size ? count : sizeof bytes / size;

@@ -183,7 +183,7 @@ int safetensors_store(struct safetensors_out *out, size_t i, uint64_t first, siz
     size_t                   n;
 
     if (first > tensor->count || count > tensor->count - first)
-        return err_set(err, "tensor %zu has %" PRIu64 " elements only", i, tensor->count);
+        return err_set(err, "tensor %zu has only %" PRIu64 " elements", i, tensor->count);
     for (; count > 0; count -= n, first += n, values += n) {
         n = count < sizeof bytes / size ? count : sizeof bytes / size;
         safetensors_type_from_float(out->type, values, n, bytes);

@@ -11,6 +11,6 @@ int sample_main(int argc, char **argv)
 {
     (void)argc;
     (void)argv;
-    fputs("muster-train: built without oneDNN, which models are computed with\n", stderr);
+    fputs("muster-train: built without oneDNN, which models need\n", stderr);
     return 1;
 }

@@ -68,7 +68,8 @@ int sample_main(int argc, char **argv)
     unload(&sample);
     if (rc == 0 && fflush(stdout) == 0)
         return SAMPLE_OK;
-    fprintf(stderr, "muster-train: %s\n", rc < 0 ? err.text : "stdout cannot be written");
+    fprintf(stderr, "muster-train: %s\n",
+            rc < 0 ? err.text : "cannot write to standard output");
     return SAMPLE_FAILED;
 }
 
@@ -105,18 +106,18 @@ static int check_shape(const struct sample *sample, const struct model_config *s
     if (model_config_check(shape, err) < 0)
         return -1;
     if (shape->vocabulary < (is_masked ? SAMPLES_MASK + 1 : DATA_BYTE_WORDS))
-        return err_set(err, "%s: %d tokens are too few for text, whose bytes are tokens",
+        return err_set(err, "%s: a vocabulary of %d tokens is too small for text",
                        options->model, shape->vocabulary);
     if (options->length > model_longest(shape))
-        return err_set(err, "--length %lld: the model takes %d tokens at most",
+        return err_set(err, "--length %lld: the model accepts at most %d tokens",
                        (long long)options->length, model_longest(shape));
     if (is_masked && (int64_t)strlen(options->prompt) > options->length)
-        return err_set(err, "--prompt: it has %zu bytes, and --length is %lld",
+        return err_set(err, "--prompt: %zu bytes are more than --length %lld",
                        strlen(options->prompt), (long long)options->length);
     if (is_masked && strchr(options->prompt, GAP) == NULL)
-        return err_set(err, "--prompt: there is no %c to fill", GAP);
+        return err_set(err, "--prompt: no %c to fill", GAP);
     if (options->prompt[0] == '\0')
-        return err_set(err, "--prompt: it is empty");
+        return err_set(err, "--prompt is empty");
     return 0;
 }
 

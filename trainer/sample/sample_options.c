@@ -50,7 +50,7 @@ int sample_options_parse(struct sample_options *options, int argc, char **argv,
             return err_set(err, "--%s: %s", longs[at].name, why.text);
     }
     if (optind < argc)
-        return err_set(err, "'%.60s' is no option", argv[optind]);
+        return err_set(err, "unexpected argument '%.60s'", argv[optind]);
     if (options->model == NULL)
         return err_set(err, "--model is missing");
     if (options->prompt == NULL)
@@ -85,16 +85,17 @@ static int parse_temperature(const char *text, double *temperature, struct error
 
 void sample_options_help(FILE *out)
 {
-    fputs("Usage: muster-train sample --model DIR --prompt TEXT [OPTION…]\n\n"
-          "Lets a model that muster-train has trained on text show what it has learnt. GPT-2\n"
-          "continues the prompt. BERT fills its gaps: each _ stands for one byte.\n\n"
-          "  --model DIR             config.json and weights, as --export writes them\n"
-          "  --prompt TEXT           what to continue, or to fill\n"
-          "  --bytes N               how many to add [200]\n"
-          "  --length N              tokens to look back at, as in the training [64]\n"
-          "  --temperature X         0: always the most probable byte [0.8]\n"
-          "  --seed N                another one, another text [0]\n"
-          "  --help                  this\n\n"
-          "Exit status: 0 done, 1 it failed, 2 usage.\n",
-          out);
+    fputs(
+        "Usage: muster-train sample --model DIR --prompt TEXT [OPTION…]\n\n"
+        "Shows what a model has learnt from text. GPT-2 continues the prompt. BERT fills\n"
+        "its gaps: each _ is one byte.\n\n"
+        "  --model DIR             config.json and weights, as --export writes them\n"
+        "  --prompt TEXT           the text to continue or fill\n"
+        "  --bytes N               number of bytes to add [200]\n"
+        "  --length N              tokens of context, as in the training [64]\n"
+        "  --temperature X         0: always the most probable byte [0.8]\n"
+        "  --seed N                random seed; each one gives another text [0]\n"
+        "  --help                  print this help\n\n"
+        "Exit status: 0 success, 1 failure, 2 usage error.\n",
+        out);
 }

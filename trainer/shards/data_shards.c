@@ -52,12 +52,15 @@ struct data_shards *data_shards_open(int64_t samples, int64_t micro, const struc
 static int check(int64_t done, int64_t seen, bool is_restart, struct error *err)
 {
     if (done > seen)
-        return err_set(err, "--data-shards: %lld samples are done, but the checkpoint has seen "
-                       "only %lld: continue from a later one, or start another run without "
-                       "--shards-resume", (long long)done, (long long)seen);
+        return err_set(err,
+                       "--data-shards: %lld samples are done, but the checkpoint includes only "
+                       "%lld: continue from a later checkpoint, or start another run without "
+                       "--shards-resume",
+                       (long long)done, (long long)seen);
     if (done == 0 && seen > 0 && !is_restart)
-        return err_set(err, "--data-shards: the checkpoint has seen %lld samples, but muster knows "
-                       "of none that are done; start with muster --shards-resume=RUN",
+        return err_set(err,
+                       "--data-shards: the checkpoint includes %lld samples, but muster has "
+                       "none marked as done; start with muster --shards-resume=RUN",
                        (long long)seen);
     return 0;
 }
@@ -82,7 +85,7 @@ int data_shards_take(struct data_shards *shards, uint64_t *first, struct error *
     if (rc <= 0)
         return err_set(err, "--data-shards: %s",
                        rc < 0 ? muster_error()
-                              : "no samples are left; is the checkpoint an older one?");
+                              : "no samples are left; is this an old checkpoint?");
     if (shards->count == shards->room) {
         shards->room = shards->room == 0 ? 64 : 2 * shards->room;
         shards->held = xreallocarray(shards->held, shards->room, sizeof *shards->held);

@@ -136,8 +136,8 @@ int checkpoint_commit(const char *dir, const char *tag, int ranks, struct error 
     for (rank = 0; rank < ranks && rc == 0; rank++) {
         shard = shard_path(dir, tag, ASIDE, rank);
         if (access(shard, F_OK) < 0)
-            rc = err_set(err, "%s: %s; do all nodes have the same %s?", shard, strerror(errno),
-                         dir);
+            rc = err_set(err, "%s: %s; is %s on a file system that all nodes share?", shard,
+                         strerror(errno), dir);
         free(shard);
     }
     if (rc == 0)
@@ -236,7 +236,7 @@ char *checkpoint_latest(const char *dir, bool *is_none, struct error *err)
 
     *is_none = access(path, F_OK) < 0 && errno == ENOENT;
     if (*is_none)
-        err_set(err, "%s: there is no checkpoint", path);
+        err_set(err, "%s: no checkpoint", path);
     else
         tag = file_read_at_once(path, TAG_MAX + 2, &size, err);
     if (tag != NULL) {
@@ -262,7 +262,7 @@ struct checkpoint *checkpoint_open(const char *dir, const char *tag, uint64_t to
         info = &checkpoint->shard[0]->info;
         if (info->total == total && info->model == model)
             return checkpoint;
-        err_set(err, "%s/%s: a checkpoint of another model", dir, tag);
+        err_set(err, "%s/%s: this checkpoint belongs to another model", dir, tag);
     }
     checkpoint_close(checkpoint);
     return NULL;
@@ -298,10 +298,10 @@ static int judge_shard(const struct shard *shard, const struct shard *first, int
     const struct shard_info *a = &shard->info, *b = &first->info;
 
     if (a->ranks > CHECKPOINT_RANKS_MAX)
-        return err_set(err, "%s: of more than %d ranks", shard->path, CHECKPOINT_RANKS_MAX);
+        return err_set(err, "%s: from more than %d ranks", shard->path, CHECKPOINT_RANKS_MAX);
     if (a->rank != rank || a->ranks != b->ranks || a->total != b->total ||
         a->model != b->model || strcmp(a->note, b->note) != 0)
-        return err_set(err, "%s: belongs to another checkpoint than %s", shard->path,
+        return err_set(err, "%s and %s belong to different checkpoints", shard->path,
                        first->path);
     return 0;
 }
@@ -327,7 +327,8 @@ static int judge_cover(const struct checkpoint *checkpoint, struct error *err)
     for (i = 0; i < count && all[i].start == end; i++)
         end += all[i].count;
     if (i < count || end != checkpoint->shard[0]->info.total)
-        rc = err_set(err, "%s: its shards do not make up a model: element %llu",
+        rc = err_set(err,
+                     "%s: the shards of this checkpoint do not cover the model: element %llu",
                      checkpoint->shard[0]->path, (unsigned long long)end);
     free(all);
     return rc;

@@ -5,8 +5,8 @@
 
 #include "train/limits.h"
 
-#define NO_EFFECT "it has no effect: "
-#define ON_CPU    NO_EFFECT "without a GPU that is where all of it is"
+#define NO_EFFECT "ignored: "
+#define ON_CPU NO_EFFECT "without a GPU, all data is in host memory"
 
 static void note_if(struct ds_config *config, bool is_asked, const char *path, const char *text);
 static bool is_other(int asked, enum ds_dtype type);
@@ -21,11 +21,11 @@ void limits_note(struct ds_config *config, bool on_gpu)
     note_if(config, !on_gpu && zero->param.device == DS_DEVICE_CPU,
             "zero_optimization.offload_param.device", ON_CPU);
     note_if(config, is_other(config->communication_data_type, type), "communication_data_type",
-            NO_EFFECT "gradients travel in the model's type");
+            NO_EFFECT "gradients are sent in the model's type");
     note_if(config, is_other(config->grad_accum_dtype, type), "data_types.grad_accum_dtype",
-            NO_EFFECT "gradients are added up in the model's type");
+            NO_EFFECT "gradients are summed in the model's type");
     note_if(config, on_gpu && config->memory_breakdown, "memory_breakdown",
-            "it tells of the host's memory, not of the GPU's");
+            "it reports the host's memory, not the GPU's");
 }
 
 static void note_if(struct ds_config *config, bool is_asked, const char *path, const char *text)

@@ -59,7 +59,8 @@ int monitor_open(struct monitor **opened, const struct ds_config *config, FILE *
          open_csv(monitor, err) < 0))
         return -1;
     if (config->tensorboard.enabled && !event_file_is_built()) {
-        fputs("muster-train: tensorboard: built without protobuf-c, no file is written\n", notes);
+        fputs("muster-train: tensorboard: built without protobuf-c, so no file is written\n",
+              notes);
     } else if (config->tensorboard.enabled) {
         dir = make_dir(&config->tensorboard, err);
         monitor->events = dir != NULL ? event_file_open(dir, err) : NULL;
@@ -173,7 +174,8 @@ static void write_csv(struct monitor *monitor, int64_t samples, const double *va
         if (fprintf(monitor->csv[i], "%" PRId64 ",%.9g\n", samples, values[i]) >= 0 &&
             fflush(monitor->csv[i]) == 0)
             continue;
-        fprintf(monitor->notes, "muster-train: csv_monitor: %s: %s; no more is written there\n",
+        fprintf(monitor->notes,
+                "muster-train: csv_monitor: %s: %s; no longer writing to this file\n",
                 monitor->csv_dir, strerror(errno));
         free(monitor->csv_dir);
         monitor->csv_dir = NULL;
@@ -193,7 +195,8 @@ static void write_events(struct monitor *monitor, int64_t samples, const double 
             scalars[count++] = (struct scalar){ tags[i], values[i] };
     if (event_file_write(monitor->events, samples, scalars, count, &err) == 0)
         return;
-    fprintf(monitor->notes, "muster-train: tensorboard: %s; no more is written there\n", err.text);
+    fprintf(monitor->notes, "muster-train: tensorboard: %s; no longer writing to this file\n",
+            err.text);
     event_file_close(monitor->events);
     monitor->events = NULL;
 }

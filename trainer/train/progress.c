@@ -123,7 +123,7 @@ static void say_skipped(const struct step *step, const struct step_result *resul
             param != NULL ? param->name : "a parameter");
     if (world->size > 1 && !is_sum)
         fprintf(stderr, " on %s", world->roster.label[result->bad_rank]);
-    fprintf(stderr, "%s is not finite%s: skipped", is_sum ? ", finite on each rank," : "",
+    fprintf(stderr, "%s is not finite%s; step skipped", is_sum ? ", finite on each rank," : "",
             is_sum ? " in their sum" : "");
     if (result->scale != step->state->scale.scale)
         fprintf(stderr, ", the loss scale is now %g", step->state->scale.scale);

@@ -28,8 +28,9 @@ int samples_open(struct samples *samples, const char *path, int length, bool is_
     if (samples->data == NULL)
         return -1;
     if (is_masked && vocabulary <= SAMPLES_MASK)
-        return err_set(err, "%s: text and a mask are %d tokens, the vocabulary is %d", path,
-                       SAMPLES_MASK + 1, vocabulary);
+        return err_set(err,
+                       "%s: text and the mask need %d tokens, but the vocabulary has only %d",
+                       path, SAMPLES_MASK + 1, vocabulary);
     for (i = 0; i < samples->data->files && is_masked; i++)
         if (!samples->data->file[i].text)
             return err_set(err, "%s: only text can be masked", samples->data->file[i].path);

@@ -180,10 +180,14 @@ static int agree_on(const char *dir, const char *tag, struct world *world, struc
     if (least[0] == print && least[1] == -print)
         return 0;
     if (tag == NULL)
-        return err_set(err, "%s: no checkpoint is here, but other ranks have one; do all nodes "
-                            "have the same %s?", dir, dir);
-    return err_set(err, "%s: checkpoint %s is here, but not for all ranks; do all nodes have the "
-                        "same %s?", dir, tag, dir);
+        return err_set(err,
+                       "%s: no checkpoint on this node, but on others; is %s on a file system "
+                       "that all nodes share?",
+                       dir, dir);
+    return err_set(err,
+                   "%s: this node has checkpoint %s, but others do not; is %s on a file system "
+                   "that all nodes share?",
+                   dir, tag, dir);
 }
 
 static int read_checkpoint(const char *dir, const char *tag, struct world *world,
@@ -204,7 +208,8 @@ static int read_checkpoint(const char *dir, const char *tag, struct world *world
     if (rc == 0 && state_parse(state, checkpoint_note(checkpoint), &why) < 0)
         rc = err_set(err, "%s/%s: %s", dir, tag, why.text);
     if (rc == 0 && world->rank == 0)
-        printf("continuing from %s/%s, of %d %s\n", dir, tag, checkpoint_ranks(checkpoint),
+        printf("continuing from %s/%s, saved by %d %s\n", dir, tag,
+               checkpoint_ranks(checkpoint),
                checkpoint_ranks(checkpoint) == 1 ? "rank" : "ranks");
     free(pieces);
     checkpoint_close(checkpoint);

@@ -72,7 +72,7 @@ int shard_write(const char *path, const struct shard_info *info,
     int                     fd, rc;
 
     if (head.note_size > SHARD_NOTE_MAX || head.range_count > SHARD_RANGES_MAX)
-        return err_set(err, "%s: too much for one shard", path);
+        return err_set(err, "%s: too many ranges or too long a note for one shard", path);
     fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
         return err_set(err, "%s: %s", path, strerror(errno));
@@ -263,7 +263,7 @@ static int read_front(struct shard *shard, struct error *err)
     rc = pread_all(shard, front, size, 0, err);
     memcpy(front + offsetof(struct shard_head, checksum), &none, sizeof none);
     if (rc == 0 && crc32c(0, front, size) != head.checksum)
-        rc = err_set(err, "%s: damaged: its first %zu bytes have another checksum", shard->path,
+        rc = err_set(err, "%s: damaged: wrong checksum of the first %zu bytes", shard->path,
                      size);
     if (rc == 0) {
         tables = (sizeof head + head.note_size + 7) / 8 * 8;
@@ -290,16 +290,16 @@ static int judge_head(const struct shard *shard, const struct shard_head *head,
     uint64_t size;
 
     if (memcmp(head->magic, MAGIC, MAGIC_SIZE) != 0)
-        return err_set(err, "%s: not a shard of a checkpoint, or never finished", shard->path);
+        return err_set(err, "%s: not a shard of a checkpoint, or incomplete", shard->path);
     if (head->version != SHARD_VERSION)
         return err_set(err, "%s: written by another version of muster-train", shard->path);
     if (head->note_size > SHARD_NOTE_MAX || head->range_count > SHARD_RANGES_MAX ||
         head->total > SHARD_TOTAL_MAX || head->elements > head->total ||
         head->ranks > INT32_MAX || head->rank >= head->ranks)
-        return err_set(err, "%s: damaged: its sizes make no sense", shard->path);
+        return err_set(err, "%s: damaged: invalid sizes", shard->path);
     size = front_size(head) + head->elements * ARRAYS * sizeof(float);
     if (file_size != size)
-        return err_set(err, "%s: has %llu bytes where %llu were written", shard->path,
+        return err_set(err, "%s: has %llu bytes, but %llu were written", shard->path,
                        (unsigned long long)file_size, (unsigned long long)size);
     return 0;
 }
@@ -314,12 +314,13 @@ static int judge_ranges(const struct shard *shard, struct error *err)
         range = &shard->range[i];
         if (range->start < end || range->start > shard->info.total ||
             range->count > shard->info.total - range->start)
-            return err_set(err, "%s: damaged: range %u makes no sense", shard->path, i);
+            return err_set(err, "%s: damaged: range %u is invalid", shard->path, i);
         end = range->start + range->count;
         elements += range->count;
     }
     if (elements != shard->elements)
-        return err_set(err, "%s: damaged: its ranges have other elements", shard->path);
+        return err_set(err, "%s: damaged: the ranges do not match the number of elements",
+                       shard->path);
     return 0;
 }
 
@@ -384,7 +385,7 @@ static int read_block(struct shard *shard, uint64_t number, struct error *err)
     if (pread_all(shard, shard->block, size, shard->data_start + start, err) < 0)
         return -1;
     if (crc32c(0, shard->block, size) != shard->checksum[number])
-        return err_set(err, "%s: damaged: block %llu has another checksum", shard->path,
+        return err_set(err, "%s: damaged: wrong checksum of block %llu", shard->path,
                        (unsigned long long)number);
     shard->block_number = number;
     return 0;

@@ -47,7 +47,7 @@ int state_parse(struct state *state, const char *text, struct error *err)
     value = number != NULL ? strtod(number, NULL) : NAN;
     if (!isfinite(value) || value <= 0 || state->step < 0 || state->updates < 0 ||
         state->samples < 0 || state->shards < 0 || patience < 0 || patience > INT32_MAX)
-        return err_set(err, "the state of the training makes no sense");
+        return err_set(err, "the state of the training is invalid");
     state->seed = (uint64_t)seed;
     take_scale(scale, value, (int)patience, steps, last_overflow);
     return 0;
@@ -79,7 +79,7 @@ static int take_whole(const char *text, const char *name, int64_t *value, struct
     errno = 0;
     *value = strtoll(number, &end, 10);
     if (errno != 0 || end == number || *end != '\n')
-        return err_set(err, "the state of the training: %s is no number", name);
+        return err_set(err, "the state of the training: %s is not a number", name);
     return 0;
 }
 

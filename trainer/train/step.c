@@ -85,7 +85,8 @@ int step_run(struct step *step, struct step_result *result, struct error *err)
         return result->zero.is_skipped ? find_rank(step, result, err) : 0;
     if (step->bad.text[0] == '\0')
         return -1;
-    return err_set(err, "%s, and first the output of %s", err->text, step->bad.text);
+    return err_set(err, "%s; the first output that is not finite is that of %s", err->text,
+                   step->bad.text);
 }
 
 static int take_samples(struct step *step, struct error *err)

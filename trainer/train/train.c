@@ -241,7 +241,7 @@ static int shape_of(struct model_config *shape, const struct train_options *opti
     if (model_config_check(shape, err) < 0)
         return -1;
     if (options->length > model_longest(shape))
-        return err_set(err, "--length %lld: the model takes %d tokens at most",
+        return err_set(err, "--length %lld: the model accepts at most %d tokens",
                        (long long)options->length, model_longest(shape));
     return 0;
 }
@@ -361,10 +361,10 @@ static void tell_start(const struct train *train)
     if (train->world.rank != 0 || generation() == 0)
         return;
     if (dir == NULL)
-        fprintf(stderr, "muster-train: restart %d begins at step 0: there is no "
-                "--checkpoint_dir\n", generation());
+        fprintf(stderr, "muster-train: restart %d begins at step 0: "
+                        "no --checkpoint_dir is set\n", generation());
     else
-        fprintf(stderr, "muster-train: restart %d begins at step 0: no checkpoint is in %s\n",
+        fprintf(stderr, "muster-train: restart %d begins at step 0: no checkpoint in %s\n",
                 generation(), dir);
 }
 
@@ -418,7 +418,7 @@ static int open_samples(struct train *train, struct error *err)
     if (train->last == 0)
         train->last = (int64_t)train->samples.data->samples / batch;
     if (train->last == 0)
-        return err_set(err, "%s: fewer samples than one step takes, %lld", options->data,
+        return err_set(err, "%s: has fewer samples than one step needs, %lld", options->data,
                        (long long)batch);
     if (options->data_shards &&
         (train->shards = data_shards_open(train->last * batch, train->config->micro_batch_size,
@@ -437,7 +437,7 @@ static void tell_plan(const struct train *train)
            (long long)train->config->micro_batch_size,
            (long long)train->config->accumulation_steps, train->world.size);
     zero_memory_print(train->zero, stdout);
-    printf("%.2f MiB of activations in a pass\n", (double)train->activations / (1 << 20));
+    printf("%.2f MiB of activations per pass\n", (double)train->activations / (1 << 20));
     fflush(stdout);
 }
 
@@ -498,9 +498,10 @@ static int tell_bad(const struct train *train, struct error *err)
     const char *bad = train->step.bad.text;
 
     if (*bad == '\0')
-        return err_set(err, "step %lld: the loss is not finite, but on this rank it is",
+        return err_set(err, "step %lld: the loss is not finite, although this rank's own loss is",
                        (long long)train->state.step);
-    return err_set(err, "step %lld: the loss is not finite, and first the output of %s",
+    return err_set(err, "step %lld: the loss is not finite; the first output that is not finite "
+                        "is that of %s",
                    (long long)train->state.step, bad);
 }
 

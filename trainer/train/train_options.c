@@ -29,49 +29,48 @@ static const struct option_row {
       "batch sizes, optimizer, precision, ZeRO stage" },
     { "model", KIND_TEXT, FIELD(model), 0, 0, NULL, "NAME",
       "gpt2, bert, hello ..., or a directory with config.json\n"
-      "and maybe weights, as Hugging Face has it" },
+      "and maybe weights, in Hugging Face's format" },
     { "data", KIND_TEXT, FIELD(data), 0, 0, NULL, "PATH",
-      "text, whose bytes are tokens, or token shards (.bin);\n"
+      "text (each byte is a token) or token shards (.bin);\n"
       "a file, or a directory" },
     { "data-shards", KIND_SWITCH, FIELD(data_shards), 0, 0, NULL, NULL,
-      "take samples as muster gives them out" },
+      "take the samples that muster assigns" },
     { "checkpoint_dir", KIND_TEXT, FIELD(checkpoint_dir), 0, 0, NULL, "DIR",
-      "save there, and continue from the latest there" },
+      "save to DIR, and continue from its latest checkpoint" },
     { "async-checkpoint", KIND_SWITCH, FIELD(async_checkpoint), 0, 0, NULL, NULL,
       "save in the background, from a copy" },
     { "export", KIND_TEXT, FIELD(export), 0, 0, NULL, "DIR",
-      "write the weights there at the end, for Hugging Face" },
-    { "tag", KIND_TEXT, FIELD(tag), 0, 0, NULL, "NAME", "continue from this checkpoint;\n"
-      "a restart by muster takes the latest" },
+      "at the end, write the weights to DIR for Hugging Face" },
+    { "tag", KIND_TEXT, FIELD(tag), 0, 0, NULL, "NAME",
+      "continue from this checkpoint;\n"
+      "a restart by muster uses the latest" },
     { "steps", KIND_NUMBER, FIELD(steps), 1, INT64_C(1) << 40, NULL, "N",
       "the last step [once through the data]" },
-    { "length", KIND_NUMBER, FIELD(length), 1, 1 << 20, "64", "N", "tokens of a sample" },
+    { "length", KIND_NUMBER, FIELD(length), 1, 1 << 20, "64", "N", "tokens per sample" },
     { "save_interval", KIND_NUMBER, FIELD(save_interval), 0, INT64_C(1) << 40, "0", "N",
       "save every N steps, and at the end" },
     { "seed", KIND_NUMBER, FIELD(seed), 0, INT64_MAX, "1234", "N",
-      "of the first weights and the order of the data" },
+      "for the initial weights and the data's order" },
     { "vocabulary", KIND_NUMBER, FIELD(vocabulary), 1, 1 << 24, NULL, "N",
-      "the model's shape: tokens that there are" },
-    { "positions", KIND_NUMBER, FIELD(positions), 1, 1 << 20, NULL, "N",
-      "the longest sample" },
-    { "width", KIND_NUMBER, FIELD(width), 1, 1 << 20, NULL, "N",
-      "numbers that stand for a token" },
-    { "heads", KIND_NUMBER, FIELD(heads), 1, 1 << 20, NULL, "N", "of attention" },
+      "the model's shape: number of different tokens" },
+    { "positions", KIND_NUMBER, FIELD(positions), 1, 1 << 20, NULL, "N", "the longest sample" },
+    { "width", KIND_NUMBER, FIELD(width), 1, 1 << 20, NULL, "N", "numbers per token" },
+    { "heads", KIND_NUMBER, FIELD(heads), 1, 1 << 20, NULL, "N", "attention heads" },
     { "blocks", KIND_NUMBER, FIELD(blocks), 1, 1 << 20, NULL, "N",
-      "layers between first and last" },
+      "layers between the first and the last" },
     { "dropout", KIND_RATE, FIELD(dropout), 0, 0, NULL, "RATE",
-      "share of activations that are dropped; 0: none\n[as config.json says, else none]" },
-    { "activation_checkpointing", KIND_SWITCH, FIELD(activation_checkpointing), 0, 0, NULL, NULL,
-      "keep less for the backward pass, and compute it twice" },
+      "fraction of activations to drop; 0: none\n[as in config.json, else none]" },
+    { "activation_checkpointing", KIND_SWITCH, FIELD(activation_checkpointing), 0, 0, NULL,
+      NULL, "keep less for the backward pass, recompute the rest" },
     { "device", KIND_TEXT, FIELD(device), 0, 0, "auto", "NAME",
-      "cpu, cuda, or auto: cuda if every rank has a GPU" },
+      "cpu, cuda or auto: cuda if every rank has a GPU" },
     { "timeout", KIND_SECONDS, FIELD(timeout_s), 1, 86400, "300", "TIME",
       "longest wait for the other ranks" },
     { "print-config", KIND_SWITCH, FIELD(print_config), 0, 0, NULL, NULL,
-      "print what the configuration comes to, and end" },
+      "print the resulting configuration and exit" },
     { "deepspeed", KIND_IGNORED, 0, 0, 0, NULL, NULL, NULL },
     { "local_rank", KIND_IGNORED, 0, 0, 0, NULL, "N", NULL },
-    { "help", KIND_HELP, 0, 0, 0, NULL, NULL, "this" },
+    { "help", KIND_HELP, 0, 0, 0, NULL, NULL, "print this help" },
 #undef FIELD
 };
 #define HELP_COLUMN 26
@@ -108,7 +107,7 @@ int train_options_parse(struct train_options *options, int argc, char **argv,
             return -1;
     }
     if (optind < argc)
-        return err_set(err, "'%.60s' is no option", argv[optind]);
+        return err_set(err, "unexpected argument '%.60s'", argv[optind]);
     return judge(options, err);
 }
 
@@ -139,7 +138,7 @@ static int parse_rate(const char *text, double *rate, struct error *err)
 
     *rate = strtod(text, &end);
     if (end == text || *end != '\0' || !(*rate >= 0 && *rate < 1))
-        return err_set(err, "'%.60s' is not a number from 0 to less than 1", text);
+        return err_set(err, "'%.60s' is not a number of at least 0 and less than 1", text);
     return 0;
 }
 
@@ -151,7 +150,7 @@ static int judge(const struct train_options *options, struct error *err)
         return TRAIN_OPTIONS_RUN;
     if (strcmp(options->device, "auto") != 0 && strcmp(options->device, "cpu") != 0 &&
         strcmp(options->device, "cuda") != 0)
-        return err_set(err, "--device %.60s: it is auto, cpu or cuda", options->device);
+        return err_set(err, "--device %.60s: must be auto, cpu or cuda", options->device);
     if (options->model == NULL)
         return err_set(err, "--model is missing");
     if (options->data == NULL)
@@ -179,8 +178,8 @@ void train_options_help(FILE *out)
 
     fputs("Usage: muster … muster-train --deepspeed_config FILE --model NAME --data PATH\n"
           "                             [OPTION…]\n\n"
-          "Trains a model. SIGUSR1 and a notice of muster save at the next step, SIGTERM saves\n"
-          "and ends.\n\n",
+          "Trains a model. On SIGUSR1 or a notice from muster it saves at the next step; on\n"
+          "SIGTERM it saves and exits.\n\n",
           out);
     for (i = 0; i < ROWS; i++) {
         if (rows[i].kind == KIND_IGNORED)
@@ -200,6 +199,7 @@ void train_options_help(FILE *out)
             fputc('\n', out);
         }
     }
-    fputs("\nExit status: 0 trained to the end, 1 it failed, 2 usage, 143 ended by SIGTERM, with\n"
-          "all saved.\n", out);
+    fputs("\nExit status: 0 finished, 1 failed, 2 usage error, 143 stopped by SIGTERM after\n"
+          "saving.\n",
+          out);
 }

@@ -118,8 +118,10 @@ int world_agree(struct world *world, uint64_t hash, const char *what, struct err
         return -1;
     if (first == mine)
         return 0;
-    return err_set(err, "%s is not here what it is for rank 0; do all nodes have the same one, and "
-                        "all ranks the same options?", what);
+    return err_set(err,
+                   "%s on this rank differs from rank 0's; do all nodes have the same one, and "
+                   "all ranks the same options?",
+                   what);
 }
 
 const char *world_label(const struct world *world)

@@ -111,7 +111,9 @@ static int start(struct writer *writer, void *(*run)(void *arg), struct error *e
     writer->is_done = false;
     code = thread_start(&writer->thread, run, writer);
     writer->is_running = code == 0;
-    return code == 0 ? 0 : err_set(err, "no thread to write a checkpoint: %s", strerror(code));
+    return code == 0 ? 0
+                     : err_set(err, "cannot start a thread to write a checkpoint: %s",
+                               strerror(code));
 }
 
 static void *write_shard(void *arg)

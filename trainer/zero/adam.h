@@ -12,10 +12,10 @@
  *
  * with c1 = 1 - beta1^step, c2 = 1 - beta2^step, or 1 without bias correction. factor
  * undoes the loss scale and clips. The arithmetic is in float: m and v are within 2 units
- * in the last place of the result in double. So is p if it changes by less than half of its
- * value, else p is within 4 units of the change. Weight decay that is not decoupled adds one
- * unit. All kernels give the same bits for any number of threads, because adam_body.h defines
- * each rounding.
+ * in the last place of the result in double. p is, too, if it changes by less than half of
+ * its value, otherwise p is within 4 units of the change. Weight decay that is not decoupled
+ * adds one unit. All kernels give the same bits for any number of threads, because adam_body.h
+ * defines each rounding.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_ADAM_H

@@ -81,7 +81,8 @@ struct swap_file *swap_file_open(const struct swap_options *options, uint64_t by
     pthread_condattr_destroy(&monotonic);
     file->fd = open_unnamed(options->dir);
     if (file->fd < 0)
-        err_set(err, "%s: a file in %s: %s", options->what, options->dir, strerror(errno));
+        err_set(err, "%s: cannot create a file in %s: %s", options->what, options->dir,
+                strerror(errno));
     else if (reserve(file, err) == 0 && start_threads(file, err) == 0)
         return file;
     swap_file_close(file);
@@ -167,8 +168,9 @@ static int start_threads(struct swap_file *file, struct error *err)
         rc = thread_start(&file->thread[file->threads], work, file);
         file->threads += rc == 0;
     }
-    return file->threads > 0 ? 0 : err_set(err, "%s: a thread for the disk: %s",
-                                           file->options.what, strerror(rc));
+    return file->threads > 0 ? 0
+                             : err_set(err, "%s: cannot start a thread for the disk: %s",
+                                       file->options.what, strerror(rc));
 }
 
 void swap_file_close(struct swap_file *file)
@@ -315,7 +317,7 @@ static int await(struct swap_file *file, const struct request *request)
     if (request->blocks_left == 0)
         return 0;
     if (!file->has_failed)
-        err_set(&file->err, "%s: no answer from the disk of %s within %g s", o->what, o->dir,
+        err_set(&file->err, "%s: the disk of %s did not answer within %g s", o->what, o->dir,
                 o->timeout_s);
     file->has_failed = true;
     return -1;

@@ -303,7 +303,7 @@ int zero_done(struct zero *zero, int layer, struct error *err)
     if (++zero->bucket[bucket].layers_done < zero->partition.bucket[bucket].layers)
         return 0;
     if (!zero->bucket[bucket].has_grads)
-        return err_set(err, "zero: layer %d is done, but was never entered", layer);
+        return err_set(err, "zero: layer %d was marked as done but never entered", layer);
     return zero->is_searching ? look(zero, bucket, err) : reduce(zero, bucket, err);
 }
 

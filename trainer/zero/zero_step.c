@@ -48,7 +48,7 @@ static int finish_gradients(struct zero *zero, struct error *err)
 
     for (bucket = 0; bucket < p->buckets; bucket++)
         if (zero->bucket[bucket].layers_done < p->bucket[bucket].layers)
-            return err_set(err, "zero: a step without the gradient of all layers");
+            return err_set(err, "zero: the gradients of some layers are missing");
     while ((room = bucket_moving(&zero->reduced, -1)) != NULL)
         if (zero_collect(zero, room, err) < 0)
             return -1;

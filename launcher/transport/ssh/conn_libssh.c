@@ -276,7 +276,7 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
     (void)fd;
     (void)what;
     c->has_failed = true;
-    conn_failure_set(&c->why, EXIT_LOST, "the agent closed its output but did not end");
+    conn_failure_set(&c->why, EXIT_LOST, "the agent closed its output but did not exit");
     finish(c);
 }
 

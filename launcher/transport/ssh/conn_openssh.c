@@ -268,8 +268,8 @@ static void run_ssh(void *arg)
     if (begin(c, &err) == 0)
         return;
     conn_failure_set(&why, EXIT_INTERNAL, "%s", err.text);
-    conn_failure_hint(&why, "--transport openssh, and what libssh cannot do, need OpenSSH's "
-                            "client (Debian: apt-get install openssh-client)");
+    conn_failure_hint(&why, "--transport openssh, and features that libssh lacks, need "
+                            "OpenSSH's client (Debian: apt-get install openssh-client)");
     end(c, &why);
 }
 
@@ -360,7 +360,7 @@ static void look_cb(evutil_socket_t fd, short what, void *arg)
     } else if (clock_now_ns() < c->end_by_ns) {
         xevent_add(c->look, &pause);
     } else {
-        conn_failure_set(&why, EXIT_LOST, "ssh closed its output but did not end");
+        conn_failure_set(&why, EXIT_LOST, "ssh closed its output but did not exit");
         end(c, &why);
     }
 }
@@ -533,9 +533,10 @@ static void explain_ssh(const struct conn_openssh *c, const char *said, struct c
     why->stage = known[i].stage;
     if (known[i].exit_code == EXIT_REFUSED)
         conn_failure_hint(why, "try: ssh -o BatchMode=yes %s true%s", c->target.host,
-                          strstr(said, "gssapi-with-mic") == NULL ? ""
-                          : "; a Kerberos ticket (kinit) logs in, given GSSAPIAuthentication yes "
-                            "in ~/.ssh/config");
+                          strstr(said, "gssapi-with-mic") == NULL
+                              ? ""
+                              : "; a Kerberos ticket (kinit) works, with GSSAPIAuthentication "
+                                "yes in ~/.ssh/config");
 }
 
 static void explain_shell(struct conn_openssh *c, int status, const char *said,

@@ -120,7 +120,7 @@ static void looked_up(struct ssh_host *host, const struct conn_failure *why, voi
         return;
     }
     if (host->config.needs_openssh != NULL) {
-        log_info("%s: by OpenSSH's ssh: %s", c->target.host, host->config.needs_openssh);
+        log_info("%s: using OpenSSH's ssh: %s", c->target.host, host->config.needs_openssh);
         c->inner = conn_openssh_new(c->base, &c->target, c->agent, &inner_ops, c);
         ssh_host_free(host);
     } else {

@@ -232,8 +232,9 @@ static int kex_failed(struct handshake *h)
     conn_failure_set(&h->why, EXIT_UNREACHABLE, "port %d of %s closed the connection before "
                      "sending its banner (%d attempts): %s", config->port, config->hostname,
                      RETRIES + 1, text);
-    return conn_failure_hint(&h->why, "sshd's MaxStartups or PerSourcePenalties may be too low, "
-                             "or this is not sshd; a smaller --fanout opens fewer at once");
+    return conn_failure_hint(&h->why,
+                             "sshd's MaxStartups or PerSourcePenalties may be too low, or this "
+                             "is not sshd; a smaller --fanout opens fewer connections at once");
 }
 
 /* A proxy that prints nothing has either reached a server that dropped the connection, or was
@@ -245,12 +246,14 @@ static int proxy_failed(struct handshake *h)
     child_stderr(&h->route.proxy, said, sizeof said);
     if (retry_may_be_drop(said) && h->retries < RETRY_SSH_TIMES)
         return retry(h, RETRY_SSH_TIMES, RETRY_SSH_MAX_S);
-    conn_failure_set(&h->why, EXIT_UNREACHABLE, "the proxy command ended before the server "
-                     "answered (attempts: %d): %s%s%s", h->retries + 1,
-                     h->host->config.proxy_command, said[0] != '\0' ? ": " : "", said);
+    conn_failure_set(
+        &h->why, EXIT_UNREACHABLE,
+        "the proxy command exited before the server answered (attempts: %d): %s%s%s",
+        h->retries + 1, h->host->config.proxy_command, said[0] != '\0' ? ": " : "", said);
     if (h->retries > 0)
-        conn_failure_hint(&h->why, "MaxStartups or PerSourcePenalties of the proxy's sshd may be "
-                                   "too low; a smaller --fanout opens fewer at once");
+        conn_failure_hint(&h->why,
+                          "MaxStartups or PerSourcePenalties of the proxy's sshd may be too "
+                          "low; a smaller --fanout opens fewer connections at once");
     return -1;
 }
 
@@ -323,7 +326,8 @@ static int await_password(struct handshake *h)
         evtimer_del(h->late);
         return 0;
     default:
-        return conn_failure_set(&h->why, EXIT_REFUSED, "no key is accepted, and %s", err.text);
+        return conn_failure_set(&h->why, EXIT_REFUSED, "the server accepts no key, and %s",
+                                err.text);
     }
 }
 
@@ -389,8 +393,10 @@ static void kex_late(struct handshake *h)
     if (has_banner(h))
         conn_failure_set(&h->why, EXIT_WAITED, "not done within %g s", limit_s);
     else if (route_is_tcp(&h->route))
-        conn_failure_set(&h->why, EXIT_UNREACHABLE, "port %d of %s was reached but sent no SSH "
-                         "banner within %g s", config->port, config->hostname, limit_s);
+        conn_failure_set(
+            &h->why, EXIT_UNREACHABLE,
+            "port %d of %s accepted the connection but sent no SSH banner within %g s",
+            config->port, config->hostname, limit_s);
     else {
         child_stderr(&h->route.proxy, said, sizeof said);
         conn_failure_set(&h->why, EXIT_UNREACHABLE, "the proxy command sent no SSH banner "

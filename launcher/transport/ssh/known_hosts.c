@@ -472,8 +472,9 @@ static int refuse_changed(const struct known_hosts *known, const struct known_ho
 
     conn_failure_set(why, EXIT_REFUSED, "the host key has changed: the server shows %s, but %s:%d "
                      "has %s for %s", got, old->file, old->line, was, known->name);
-    conn_failure_hint(why, "if the node was set up anew: ssh-keygen -R '%s' -f %s, then "
-                           "ssh-keyscan -p %d %s >> %s; if not, the connection may be intercepted",
+    conn_failure_hint(why,
+                      "if the node was reinstalled: ssh-keygen -R '%s' -f %s, then ssh-keyscan "
+                      "-p %d %s >> %s; if not, the connection may be intercepted",
                       known->name, old->file, known->config->port, known->config->hostname,
                       old->file);
     free(was);
@@ -498,8 +499,9 @@ static char *fingerprint(ssh_key key)
 static int refuse_unknown(const struct known_hosts *known, const char *got,
                           struct conn_failure *why)
 {
-    conn_failure_set(why, EXIT_REFUSED, "the host key is not known: the server shows %s; no "
-                     "such key for %s in %s", got, known->name, main_file(known));
+    conn_failure_set(why, EXIT_REFUSED,
+                     "the host key is unknown: the server shows %s; no such key for %s in %s",
+                     got, known->name, main_file(known));
     hint_scan(known, why);
     if (login_takes_password())
         conn_failure_hint(why, "if the cloud's console shows the same fingerprint: add "

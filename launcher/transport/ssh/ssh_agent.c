@@ -92,7 +92,7 @@ static int exchange(int fd, struct error *err)
         return err_set(err, "it does not answer");
     size = get_u32(head);
     if (head[4] != IDENTITIES_ANSWER || size < 5 || size > ANSWER_BYTES_MAX)
-        return err_set(err, "it is locked, or not an ssh agent");
+        return err_set(err, "it is locked, or is not an ssh agent");
     if (recv(fd, count, sizeof count, MSG_WAITALL) != sizeof count)
         return err_set(err, "its answer is incomplete");
     return (int)(get_u32(count) & 0x7fffffff);

@@ -217,8 +217,8 @@ static int offer_key(struct ssh_auth *auth, const struct candidate *c)
     static const char *const reasons[] = {
         [SSH_KEY_ABSENT] = " cannot be opened",
         [SSH_KEY_ENCRYPTED] = " is encrypted",
-        [SSH_KEY_SHARED] = " can be read by others (chmod 600)",
-        [SSH_KEY_BAD] = " is not a private key that can be read",
+        [SSH_KEY_SHARED] = " is readable by others (chmod 600)",
+        [SSH_KEY_BAD] = " is not a readable private key",
     };
     enum ssh_key_state state;
     ssh_key            key = ssh_keys_get(c->path, c->certificate, &state);
@@ -295,8 +295,8 @@ static int give_up(struct ssh_auth *auth, struct conn_failure *why)
 /* ssh can log in with a Kerberos ticket; muster does not use libssh for that. */
 static void advise(const struct ssh_auth *auth, int methods, struct conn_failure *why)
 {
-    static const char ticket[] = "with a Kerberos ticket (kinit) --transport openssh can log in, "
-                                 "given GSSAPIAuthentication yes in ~/.ssh/config";
+    static const char ticket[] = "with a Kerberos ticket (kinit), --transport openssh can log "
+                                 "in if ~/.ssh/config has GSSAPIAuthentication yes";
     bool has_ticket = (methods & SSH_AUTH_METHOD_GSSAPI_MIC) != 0;
 
     if (auth->encrypted != NULL)

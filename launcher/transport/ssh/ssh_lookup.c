@@ -209,7 +209,7 @@ static char *why_not_certificate(const struct ssh_config *config, const char *pa
     for (i = 0; i < files->count && key == NULL; i++)
         key = ssh_keys_get(files->item[i], path, &state);
     ssh_keys_drop();
-    return key == NULL ? xasprintf("%s is for no key in a file", path) : NULL;
+    return key == NULL ? xasprintf("%s does not match any key file", path) : NULL;
 }
 
 /* Makes the last call: the callee may free lookup. */

@@ -83,15 +83,18 @@ static int refuse(const struct ssh_password *password, ssh_session session, cons
         return conn_failure_set(why, EXIT_REFUSED, "the server asks user %s for more than a "
                                 "password: '%s'", user, password->asked);
     if (password->tried == 0) {
-        conn_failure_set(why, EXIT_REFUSED, "the server takes neither the key nor a password of "
-                         "user %s", user);
-        return conn_failure_hint(why, "put the public key of this machine into authorized_keys by "
-                                 "the cloud's console");
+        conn_failure_set(why, EXIT_REFUSED,
+                         "the server accepts neither the key nor a password from user %s",
+                         user);
+        return conn_failure_hint(
+            why, "add this machine's public key to authorized_keys with the cloud's console");
     }
     (void)session;
     conn_failure_set(why, EXIT_REFUSED, "password refused for user %s (tried%s%s)", user,
                      password->tried & SSH_AUTH_METHOD_PASSWORD ? " password" : "",
                      password->tried & SSH_AUTH_METHOD_INTERACTIVE ? " keyboard-interactive" : "");
-    return conn_failure_hint(why, "the login is %s: --ssh_user changes it; sshd may not allow "
-                             "root a password (PermitRootLogin)", user);
+    return conn_failure_hint(why,
+                             "the login name is %s; --ssh_user changes it; sshd may forbid "
+                             "root to use a password (PermitRootLogin)",
+                             user);
 }

@@ -90,14 +90,14 @@ static int set_allowed(ssh_session session, const struct ssh_config *config, str
 
     for (i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].list != NULL && ssh_options_set(session, rows[i].what, rows[i].list) < 0)
-            return err_set(err, "libssh knows none of %s %s", rows[i].name, rows[i].list);
+            return err_set(err, "libssh supports none of %s %s", rows[i].name, rows[i].list);
 #if LIBSSH_VERSION_INT >= SSH_VERSION_INT(0, 10, 0)
     if (config->rsa_bits > 0 &&
         ssh_options_set(session, SSH_OPTIONS_RSA_MIN_SIZE, &config->rsa_bits) < 0)
         return err_set(err, "libssh does not accept RequiredRSASize %d", config->rsa_bits);
 #else
     if (config->rsa_bits > 1024)
-        return err_set(err, "this libssh does not know RequiredRSASize");
+        return err_set(err, "this libssh does not support RequiredRSASize");
 #endif
     return 0;
 }

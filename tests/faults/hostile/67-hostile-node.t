@@ -194,17 +194,17 @@ try 1 20 long-errors -H node1:200
 ok "... the report is short" test "$(wc -c <err)" -lt 8000
 # What it says of the others when all hang; the hang came first.
 try 124 15 false-pairs --hang-timeout 1 --heartbeat 0.2
-ok "... it is dropped for that" grep -q 'PROBED frame: not what was asked for' err
+ok "... it is dropped for that" grep -q 'PROBED frame does not answer the request' err
 # It is alive, but deaf to STOP.
 try 124 20 never-done --timeout 0.5
 ok "... it is said that something may be left" grep -Eq \
     'stopping +the agent did not confirm that all processes are gone' err
-ok "... and what ends it" grep -q 'hint: .*muster clean --kill ends it' err
+ok "... and what ends it" grep -q 'hint: .*muster clean --kill kills it' err
 # It stays for the next generation, and goes on talking: that may come before or after the end of
 # this one.
 for kind in stays-exit stays-done; do
     try 75 10 "$kind" --max-restarts 1 --max-wait 1
-    ok "... and there is no restart" grep -q 'is missing, and no node took the place' err
+    ok "... and there is no restart" grep -q 'is missing, and no node took its place' err
 done
 # Frames of another generation are as if they had not come.
 try 5 2 old-generation

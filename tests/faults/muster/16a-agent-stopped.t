@@ -20,7 +20,8 @@ agent_is_stopped() {
     since=$(now_ms)
     finish_within "$1, $2: muster returns" 8
     says 'node1 +running +nothing heard for [4-6] s' \
-        "cleaned up: node1: [0-9]+ of the run's processes had to be ended: pid $agent \(muster-agent "
+        "cleaned up: node1: [0-9]+ processes of the run had to be killed: \
+pid $agent \(muster-agent "
     ended 69
 }
 
@@ -64,7 +65,7 @@ within "muster is stopped: the ranks end" 3.5 "$since"
 kill -CONT "$pid"
 finish_run 30
 ended 69
-says 'muster-agent had no answer in time and ended its ranks \(was muster stopped'
+says 'muster-agent received no answer in time and killed its ranks \(was muster stopped'
 ok "... by TERM first" test -e told-0 -a -e told-1 -a ! -e alive-0 -a ! -e alive-1
 
 # Over SSH, where muster tries to come back to it first.

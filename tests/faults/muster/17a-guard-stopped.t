@@ -33,7 +33,7 @@ kill -STOP "$guard"
 kill -KILL "$agent"
 since=$(now_ms)
 finish_within "without its agent: muster returns" 4
-says "cleaned up: node1: [0-9]+ of the run's processes had to be ended: pid $guard \\(muster-agent "
+says "cleaned up: node1: [0-9]+ processes of the run had to be killed: pid $guard \\(muster-agent "
 ended 69
 
 faulty_start 4 --grace 1 --dead-after 60 -H node1:2,node2:2 ./rank
@@ -56,7 +56,7 @@ if grep -q 'not allowed here' err; then
     skip "a rank that holds its guard" "ptrace is restricted here"
 else
     ended 69
-    says "node1 +running +muster's guard process was held by a debugger"
+    says "node1 +running +muster's guard process was stopped by a debugger"
 fi
 
 cat >traceme.py <<'END'

@@ -28,7 +28,7 @@ EOF
     control 4 -H node1:2,node2:2 ./rank
     machinery_dies cgroup,subreaper 10000 "$all_at_once"
     ok "cgroup: no daemon without name and environment is left" clean
-    says "cleaned up: node1: 4 of the run's processes had to be ended"
+    says "cleaned up: node1: 4 processes of the run had to be killed"
     machinery_ranks
 else
     skip "cgroup: no daemon without name and environment is left" "no control groups here"
@@ -36,7 +36,8 @@ fi
 machinery_dies subreaper 10000 "$all_at_once"
 ok "subreaper: nothing is left" clean
 # Two daemons, and the two sleeps of the ranks' shells.
-says "cleaned up: node1: 4 of the run's processes had to be ended: pid [0-9]+ \((escape|sleep) .*, pid"
+says \
+    "cleaned up: node1: 4 processes of the run had to be killed: pid [0-9]+ \((escape|sleep) .*, pid"
 ok "... --json has it" json_says end.json \
     "[(n['cleaned']['ended'], n['cleaned']['left']) for n in d['node_failures']] == [(4, 0)]"
 ok "... the other node's ranks were told, and ended in order" json_says end.json \
@@ -71,7 +72,7 @@ if [ -n "$world" ] && need_sshd >/dev/null; then
         kill -KILL $victims
         finish_within "over SSH: muster returns" 10
         is "over SSH: exit status" "$rc" 69
-        says "cleaned up: node1: 4 of the run's processes had to be ended"
+        says "cleaned up: node1: 4 processes of the run had to be killed"
     done
     ok "... and nothing else" test -e "/proc/$sleep"
     kill -INT "$other"

@@ -25,7 +25,7 @@ ok "every rank runs" wait_for 30 begun 0 4
 kill -KILL "$pid"
 run env FAULT=yes muster resume row20a
 ended 0
-says 'row20a is started again: generation 1'
+says 'restarting .*row20a: generation 1'
 ok "every rank has run again" begun 1 4
 ok "no two generations lived at once" not test -e ran/two
 ok "--json has the generation" json_says end.json 'd["generation"] == 1'

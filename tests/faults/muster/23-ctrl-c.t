@@ -27,11 +27,11 @@ ended 130
 ok "once: the others were told at once" json_says end.json \
     'all(r["signal"] == 15 for r in d["results"][1:])'
 ok "... and the deaf one killed" json_says end.json 'd["results"][0]["signal"] == 9'
-says 'interrupted: stopping everything \(KILL after 1 s; again to kill now\)'
+says 'interrupted: stopping everything \(KILL after 1 s; repeat to kill now\)'
 
 faulty_start 4 --grace 600 -H node1:2,node2:2 ./rank
 kill -INT "$pid"
-ok "the second: a hint first" wait_for 5 grep -q 'again to kill now' err
+ok "the second: a hint first" wait_for 5 grep -q 'repeat to kill now' err
 since=$(now_ms)
 kill -INT "$pid"
 finish_within "twice: everything is killed" 1
@@ -43,9 +43,9 @@ stopped=$(agents)
 # shellcheck disable=SC2086
 kill -STOP $stopped
 kill -INT "$pid"
-wait_for 5 grep -q 'again to kill now' err
+wait_for 5 grep -q 'repeat to kill now' err
 kill -INT "$pid"
-wait_for 5 grep -q 'again to leave at once' err
+wait_for 5 grep -q 'repeat to exit at once' err
 since=$(now_ms)
 kill -INT "$pid"
 finish_within "three times: muster leaves" 1

@@ -28,7 +28,8 @@ is "exit status" "$rc" 69
 # ... by the kernel, when the lease is over there, and muster may hear of that while the link is bad;
 # or a new connection does not find it then.
 killed="muster-agent was killed by SIGKILL|the run's agent is no longer there"
-says "node2 +running +(nothing heard for (8|9|1[0-7]) s|muster-agent had no answer in time|$killed)"
+killed="$killed|muster-agent received no answer in time"
+says "node2 +running +(nothing heard for (8|9|1[0-7]) s|$killed)"
 rm bad
 kill -CONT "$agent" 2>/dev/null
 ok "once the agent is continued, nothing is left" clean_within 10

@@ -12,7 +12,7 @@ node2=$(below "$(cat "$nodes_dir/node2/pid")")
 kill -KILL $node2
 finish_within "muster returns" 5.5
 ended 69
-says 'node2 +running +nothing heard for [0-9]+ s' 'ranks 2-3 end unknown'
+says 'node2 +running +nothing heard for [0-9]+ s' 'ranks 2-3 fate unknown'
 ok "node1's ranks were stopped in order" json_says end.json \
     'all(r["signal"] == 15 for r in d["results"][:2])'
 finish

@@ -57,6 +57,6 @@ try "waiting" 4 3 --max-wait 2 -H node1:2,node3:2
 finish_run 30
 ended 75
 says 'generation 1: node node3 lost \(.*\); waiting for a node, for 2 s' \
-    'node3 is missing, and no node took the place within 2 s .*; muster resume 2.* starts the run'
+    'node3 is missing, and no node took its place within 2 s .*; muster resume 2.* starts the run'
 ok "waiting: nothing has begun again" not begun 1 1
 finish

@@ -23,7 +23,7 @@ ok "rank 1 waits in the kernel" wait_for 10 in_kernel
 stuck=$(pgrep -x dd)
 since=$(now_ms)
 kill -INT "$pid"
-wait_for 10 grep -q again err
+wait_for 10 grep -q repeat err
 kill -INT "$pid"
 finish_within "muster returns" 13 
 is "exit status 130" "$rc" 130

@@ -109,7 +109,7 @@ says_not 'lost|confirm'
 piped_start wait ./resting
 wait_for 20 test -e finished
 kill -INT "$pid"
-wait_for 5 grep -q 'again to kill now' err
+wait_for 5 grep -q 'repeat to kill now' err
 kill -INT "$pid"
 finish_run 20
 ended 130

@@ -126,8 +126,8 @@ def test_a_name_is_refused_with_its_launcher():
         error = plan_error(['true'], run_id=named(2))
         assert error['text'].endswith(f'there: {named(1)}'), error
         error = plan_error(['true'], run_id=named(2), replace_s=0.3)
-        assert error['code'] == 75 and 'not ended within 0.3 s' in error['text'], error
-    assert first.wait('ERROR').body['text'] == f'{named(2)} takes the place of this run (--replace)'
+        assert error['code'] == 75 and 'did not end within 0.3 s' in error['text'], error
+    assert first.wait('ERROR').body['text'] == f'{named(2)} replaces this run (--replace)'
     assert first.finish()['left'] == 0
 
 

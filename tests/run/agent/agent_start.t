@@ -56,7 +56,7 @@ def test_a_rank_that_is_killed_before_GO_ends_the_run():
     with open(f'/proc/{agent.guard()}/task/{agent.guard()}/children', encoding='ascii') as ranks:
         os.kill(int(ranks.read().split()[1]), signal.SIGKILL)
     error = agent.wait('ERROR').body
-    assert 'rank 1 was ended by SIGKILL before it was started' in error['text'], error
+    assert 'rank 1 was killed by SIGKILL before it started' in error['text'], error
     assert agent.finish()['left'] == 0
     assert not agent.all('STARTED') and not agent.all('EXIT')
 

@@ -211,7 +211,7 @@ is "an unknown host key is refused" "$rc" 77
 ok "with the option that accepts it" grep -q 'add --trust-first, which records it' err
 run setsid -w muster bootstrap --trust-first conf
 is "without a key, a password and a terminal nothing can be done" "$rc" 77
-ok "and it says how to give one" grep -q 'no terminal to ask for a password; --password-fd' err
+ok "and it says how to give one" grep -q 'no terminal to ask for a password on; --password-fd' err
 ok "the host keys were recorded" lines "$nodes_dir/known_hosts" 4
 ok "and their fingerprints shown" grep -q "host key recorded in .*: ssh-ed25519 SHA256:" err
 
@@ -310,7 +310,7 @@ run muster bootstrap --apply --password-fd 7 conf 7<right
 is "once that is mended the next apply completes it" "$rc" 0
 [ -z "$packages" ] || ok "also a package that is half installed" \
     grep -q '^node2  packages: dpkg: finish an earlier installation' out
-ok "and only that" grep -q '^node\[1,3-4\]: nothing is to be changed' out
+ok "and only that" grep -q '^node\[1,3-4\]: nothing needs to be changed' out
 
 # One node has lost its GPU.
 for name in node1 node2 node3 node4; do
@@ -330,7 +330,7 @@ for name in node1 node2 node3 node4; do on $name umount /proc/driver; done
 for name in node1 node2 node3 node4; do etc_of $name "$tmp/$name.applied"; done
 run muster bootstrap --apply conf
 is "a third apply succeeds" "$rc" 0
-ok "and says that nothing is to be changed" grep -q '^node\[1-4\]: nothing is to be changed' out
+ok "and says that nothing needs to be changed" grep -q '^node\[1-4\]: nothing needs to be changed' out
 for name in node1 node2 node3 node4; do
     etc_of $name "$tmp/$name.again"
     ok "it changes nothing on $name" cmp "$tmp/$name.applied" "$tmp/$name.again"
@@ -355,7 +355,7 @@ sed 's/ user=.*//' "$nodes_dir/hostfile" >as_root
 # Again, if the machine was so loaded that a login took seconds: that is a finding.
 finds_nothing() {
     run flock / muster doctor --hostfile=as_root --quick --python $venv/bin/python # see doctor.t
-    [ "$rc $(cat out err)" = "0 PASS  node[1-4]  nothing to mend (--full looks longer)" ]
+    [ "$rc $(cat out err)" = "0 PASS  node[1-4]  no problems found (--full checks more)" ]
 }
 ok "muster doctor finds nothing" wait_for 60 finds_nothing
 if [ -x "$top_builddir/trainer/muster-train" ]; then
@@ -428,7 +428,7 @@ on node2 mv /var/lib/data/list /var/lib/data/.muster-warm
 run muster bootstrap -H '10.99.0.[2-5]' --names 'node[1-4]' --mesh --apply conf
 is "the same nodes by their addresses" "$rc" 0
 ok "what was recorded is read" grep -q '^10.99.0.3  warm: note: read 3 MiB in .* MiB/s' out
-ok "nodes got keys for each other, and nothing else is to be changed" \
+ok "nodes got keys for each other, and nothing else needs to be changed" \
     grep -q '^10.99.0.3: changes: 1;' out
 ok "a hostfile is written" cmp hostfile - <<END
 # written by muster bootstrap
@@ -481,7 +481,7 @@ if [ $grow = no ]; then # then it is at least said that the kernel refuses it
     sed 's/^/# /' err
     is "a file system that cannot be grown is a failure" "$rc" 1
     ok "with the cause" grep -q 'data: failed: resize2fs: exit status 1: resize2fs: .' err
-    ok "and what to do" grep -q 'grow = no in .data. leaves its size' err
+    ok "and what to do" grep -q 'grow = no in .data. keeps the size' err
     sed 's/^grow.*//; s/^\[data\]/[data]\ngrow = no/' conf >as_it_is
     run muster bootstrap --hostfile="$nodes_dir/hostfile" --include node2 --only data --apply \
         --password-fd 7 as_it_is 7<right
@@ -491,7 +491,7 @@ fi
 run setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/ MUSTER_TRANSPORT=exec \
     muster bootstrap -H localhost --apply
 is "who is not root, and may not use sudo, changes nothing" "$rc" 1
-ok "and is told so" grep -q "not root on this node, and sudo -n does not help" err
+ok "and is told so" grep -q "not root on this node, and sudo -n failed" err
 
 mkdir -p prefix/bin
 printf '#!/bin/sh\nexec sleep 999\n' | script_file prefix/bin/python
@@ -504,6 +504,6 @@ ok "and what that has started" wait_for 10 not pgrep -f '^sleep 999$'
 
 run muster bootstrap --apply conf
 is "without hosts nothing is done to this machine" "$rc" 2
-ok "and it says why" grep -q "name the hosts by --hostfile or -H" err
+ok "and it says why" grep -q "no hosts: give them with --hostfile or -H" err
 
 finish

@@ -57,7 +57,7 @@ ok "it says what was sent" grep -q "^node1: $files of $files files sent, 293.1 K
 is "nobody complains" "$(complaints)" ""
 is "nothing half is left" "$(half)" ""
 bcast -H node1,node2 src --to to
-is "again: nothing is sent" "$rc $(cat out)" "0 node[1-2]: nothing sent: everything is there already"
+is "again: nothing is sent" "$rc $(cat out)" "0 node[1-2]: nothing sent: everything is already there"
 
 before=$(stat -c %i to/src/train.py)
 touch -d yesterday to/src/pkg/empty
@@ -66,7 +66,7 @@ chmod 700 to/src/train.py
 echo mine >to/src/mine
 bcast -H node1 src --to to
 is "only what differs is sent" "$(cat out)" \
-    "node1: 2 of $files files sent, 0 bytes; the others are there already"
+    "node1: 2 of $files files sent, 0 bytes; the others are already there"
 is "... and of it what is not there: a longer file begins like this one" "$(cat to/src/.hidden)" .hidden
 is "... a mode is set without that" "$(stat -c %a to/src/train.py) $(stat -c %i to/src/train.py)" \
     "755 $before"
@@ -275,7 +275,7 @@ for node in node1 node2; do
 done
 bcast -H node1 src
 is "SSH to a machine that has the same disk: nothing sent" "$rc $(cat out)" \
-    "0 node1: nothing sent: everything is there already"
+    "0 node1: nothing sent: everything is already there"
 cat >>"$nodes_dir/ssh_config" <<END
 Host nowhere
     HostName 127.0.0.1

@@ -21,5 +21,5 @@ run muster clean -H node1:1 what
 is "an argument is refused: 2" "$rc" 2
 run muster --kill -H node1:1 true
 is "--kill is refused elsewhere: 2" "$rc" 2
-ok "... saying where it belongs" grep -q 'only of clean' err
+ok "... saying where it belongs" grep -q 'it belongs to clean' err
 finish

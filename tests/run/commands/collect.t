@@ -29,14 +29,14 @@ run muster collect -H node1,node2 src --to got --json end.json
 is "two nodes: exit status 0" "$rc" 0
 ok "... all of the first one is here" came node1
 ok "... and of the second one" came node2
-is "... it says so" "$(cat out)" "node[1-2]: $files files came, 2.9 MiB"
+is "... it says so" "$(cat out)" "node[1-2]: $files files copied, 2.9 MiB"
 ok "... of zeros nothing is stored" test "$(du -k got/node1/src/sparse | cut -f 1)" -lt 1024
 ok "... --json has it" json_says end.json \
     "[(n['complete'], n['files_sent']) for n in d['nodes']] == [(True, $files)] * 2"
 printf more >>src/large
 rm src/deep/3
 run muster collect -H node1,node2 src --to got --json end.json
-is "again: only what differs" "$rc $(cat out)" "0 node[1-2]: 1 file came, 881.7 KiB"
+is "again: only what differs" "$rc $(cat out)" "0 node[1-2]: 1 file copied, 881.7 KiB"
 is "... and nothing is removed" "$(cat got/node2/src/deep/3)" 3
 
 # What does not come

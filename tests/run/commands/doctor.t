@@ -77,7 +77,7 @@ doctor() {
     run muster doctor --python "$PWD/venv/bin/python" "$@"
 }
 doctor train.py --model="$PWD/model" --save="$PWD/save"
-is "a healthy cluster is one line, and 0" "$rc $(cat out err)" "0 PASS  node[1-4]  nothing to mend (--full looks longer)"
+is "a healthy cluster is one line, and 0" "$rc $(cat out err)" "0 PASS  node[1-4]  no problems found (--full checks more)"
 
 # says WHAT LEVEL NODES TEXT: one line does, in its columns.
 says() {
@@ -89,11 +89,11 @@ if [ -e "$shim" ]; then
     echo 7 >ahead
     MUSTER_AGENT=$top_builddir/tests/stress/inject/muster-agent doctor
     says "a clock is fast" WARN node4 "its clock is [67]\\.[0-9] s fast"
-    says "... and no other" PASS "node\\[1-3\\]" "nothing to mend"
+    says "... and no other" PASS "node\\[1-3\\]" "no problems found"
     echo -60 >ahead
     MUSTER_AGENT=$top_builddir/tests/stress/inject/muster-agent doctor
     says "a clock is wrong by a minute" FAIL node4 "its clock is (59|60)\\.[0-9] s slow"
-    says "... and no other" PASS "node\\[1-3\\]" "nothing to mend"
+    says "... and no other" PASS "node\\[1-3\\]" "no problems found"
     echo 0 >ahead
 else
     skip "a clock is fast, or slow" "clock.so was not built: a sanitizer has to be the first library"
@@ -165,7 +165,7 @@ doctor --log-dir "$PWD/run/logs" --env NCCL_SOCKET_IFNAME=eth0 \
 is "what fails: 2" "$rc" 2
 says "its name is a loopback address" FAIL node3 "node3 is 127\\.0\\.1\\.1 here"
 says "a name has another address" FAIL node3 "node2 is 10\\.99\\.0\\.9 there, but 10\\.99\\.0\\.3"
-says "a name is not known" WARN node3 "node4 is not known there"
+says "a name is not known" WARN node3 "it does not know the name node4"
 says "a file system is not mounted" FAIL node3 "/data is in /etc/fstab, but not mounted"
 says "the data disk is not there" FAIL node3 "data /data: a folder of the system disk, but a mounted tmpfs with the marker [0-9a-f]* on node\\[1-2,4\\]"
 says "shared memory is small" WARN node3 "/dev/shm has only 99 MiB left"
@@ -188,24 +188,24 @@ if [ $overlays = yes ]; then
 else
     skip "the driver and its library differ; unattended upgrades are on" "no overlay in this kernel"
 fi
-says "sshd takes few logins" WARN node3 "sshd refuses logins from 3 at a time on"
+says "sshd takes few logins" WARN node3 "sshd refuses logins when 3 are in progress"
 says "... and ends silent connections soon" WARN node3 "a connection that is silent for 6 s"
-says "... and few sessions" WARN node3 "sshd allows 1 sessions a connection"
-says "a host key is twice there" WARN "node\\[2-3\\]" "they have one ssh host key: \\.\\.\\.[^ ]{8} "
-says "a machine id is, too" WARN "node\\[2-3\\]" "they have one /etc/machine-id: \\.\\.\\.[0-9a-f]{8} "
+says "... and few sessions" WARN node3 "sshd allows 1 sessions per connection"
+says "a host key is twice there" WARN "node\\[2-3\\]" "they have the same ssh host key: \\.\\.\\.[^ ]{8} "
+says "a machine id is, too" WARN "node\\[2-3\\]" "they have the same /etc/machine-id: \\.\\.\\.[0-9a-f]{8} "
 says "the driver has reported an error" FAIL node3 "the driver has reported Xid 79 once in the last day"
 says "a version differs" FAIL node3 "version of torch: 2\\.3\\.0, but 2\\.4\\.0 on node\\[1-2,4\\]"
-says "an environment was moved" WARN node3 "venv/bin/torchrun begins with .!/nowhere/bin/python, which is not there"
+says "an environment was moved" WARN node3 "venv/bin/torchrun begins with .!/nowhere/bin/python, which does not exist"
 says "the script differs" FAIL node3 "content of .*train\\.py: 9 bytes, [0-9a-f]*, but 9 bytes"
 says "a path is not there" FAIL node3 "path .*/model/weights: not there, but a file on node\\[1-2,4\\]"
 says "a spot machine has its notice" FAIL node3 "EC2 takes this spot machine away at 2[0-9T:-]+Z \\(terminate\\)"
-says "a checkpoint lacks a file" FAIL node3 "save/global_step1 has not all of its files: 2 of shard-# from 0 to 2"
+says "a checkpoint lacks a file" FAIL node3 "save/global_step1 lacks some of its files: 2 of shard-# from 0 to 2"
 says "the MTU differs" WARN node3 "MTU 1400, but 1500 on node\\[1-2,4\\]"
 is "nothing is said of the healthy, but what they share with it" \
     "$(grep -vE '^(FAIL|WARN)  node3 ' out | sed 's/  */ /g; s/:.*//')" \
-    "WARN node[2-3] clones they have one /etc/machine-id
-WARN node[2-3] clones they have one ssh host key
-PASS node[1,4] nothing to mend (--full looks longer)"
+    "WARN node[2-3] clones they have the same /etc/machine-id
+WARN node[2-3] clones they have the same ssh host key
+PASS node[1,4] no problems found (--full checks more)"
 
 # Other nodes, for what would hide the others.
 MUSTER_RUN_ID=20260101-000000-abcd MUSTER_TEST_TAG=$tag ip netns exec node4 sleep 1000 &
@@ -243,14 +243,14 @@ cp known_hosts "$nodes_dir/known_hosts"
 is "a node that is not reached: 68" "$rc" 68
 ok "... is named" grep -q "node6" err
 ok "a host key that is another one is named" grep -qE "node3 +host key +the host key has changed" err
-says "names are not looked up in time" FAIL "node\\[4-5\\]" "names of nodes are not looked up within 3 s"
+says "names are not looked up in time" FAIL "node\\[4-5\\]" "looking up the names of the nodes takes more than 3 s"
 says "the cache is read-only" WARN node2 "home/.cache is mounted read-only"
 says "the cache is full" WARN node1 "home/.cache has only 0 MiB left"
-says "a host name is twice there" FAIL "node\\[1-2\\]" "they have one host name: node1"
+says "a host name is twice there" FAIL "node\\[1-2\\]" "they have the same host name: node1"
 says "an interpreter is not there" FAIL "node\\[4-5\\]" "venv/bin/python: No such file or directory"
-says "a machine is named twice" FAIL "node\\[4-5\\]" "they are one machine \\(boot id [0-9a-f]{8}\\)"
+says "a machine is named twice" FAIL "node\\[4-5\\]" "they are the same machine \\(boot id [0-9a-f]{8}\\)"
 says "a metadata service does not answer" WARN node1 "no answer from Google Cloud's metadata service: Network is unreachable"
-says "... or nonsense" WARN node2 "no answer from EC2's metadata service: its token is not understood"
+says "... or nonsense" WARN node2 "no answer from EC2's metadata service: its token cannot be parsed"
 says "a firewall hides high ports" FAIL node2 "no other node reaches its high TCP ports"
 says "the first node can be reached from outside" WARN node1 "its address 203\\.0\\.113\\.7 is public"
 is "JSON has the same" "$(python3 -c 'import json
@@ -290,14 +290,14 @@ for rank in 0 1 2; do on node4 touch "$PWD/save/global_step1/shard-0000$rank"; d
 doctor -H node1,node2,node4 --cwd "$PWD/place/here" --log-dir "$PWD/run/logs" \
     --master_port "$taken_port" --env NCCL_SOCKET_IFNAME=extra0 \
     "$PWD/train.py" --deepspeed_config ds.json --save="$PWD/save"
-says "the directory is not there" FAIL node4 "the working directory .*place/here is not there"
+says "the directory is not there" FAIL node4 "the working directory .*place/here does not exist"
 says "the working directory is full" FAIL node2 "place/here has only (29|30) MiB left"
 says "/tmp is small" WARN node4 "/tmp has only [0-9]* MiB left"
 says "/var/log is full" FAIL node4 "/var/log has only [78] MiB left"
 says "the data disk is full" WARN node4 "/data has only [78][0-9] MiB left"
 says "it is another data disk" FAIL node4 "data /data: a mounted tmpfs with the marker [0-9a-f]*, but .* on node\\[1-2\\]"
 says "the host name says nothing" FAIL node4 "the host name is .localhost."
-says "the last checkpoint is not there" FAIL node2 "save/latest names global_step9, which is not there"
+says "the last checkpoint is not there" FAIL node2 "save/latest names global_step9, which does not exist"
 says "... or empty" FAIL node4 "save/global_step1 has empty files"
 says "the log disk is read-only" FAIL node4 "run/logs is read-only"
 says "an interface is not there" FAIL node4 "NCCL_SOCKET_IFNAME=extra0: there is no such interface"
@@ -385,8 +385,8 @@ done
 doctor --full -H node1,node2,node4 --dead-after 60
 says "a node uses two interfaces" WARN node2 "it reaches some nodes over lossy, others over eth0"
 says "... and the node at the other end" WARN node4 "it reaches some nodes over eth0, others over lossy"
-says "a way is late" WARN node2 "a message to node4 and back takes [0-9]{2,}(\\.[0-9])? ms, "
-says "... and slow" WARN node4 "it sends [0-9.e+]* MB/s to node2, [0-9.e+]* are usual"
+says "a way is late" WARN node2 "a round trip to node4 takes [0-9]{2,}(\\.[0-9])? ms, but "
+says "... and slow" WARN node4 "it sends [0-9.e+]* MB/s to node2, but [0-9.e+]* MB/s is usual"
 is "and no other way is" "$(grep -E '  speed ' out | grep -cvE '  node2 .* to node4|  node4 .* to node2')" 0
 kill $line
 wait $line 2>/dev/null
@@ -405,8 +405,8 @@ for node in node1 node2 node4; do
 done
 if [ $shaped = yes ]; then
     doctor --full -H node1,node2,node4 --json=full.json
-    says "a line is slow" WARN node4 "it sends [0-9.]* MB/s at most, [0-9.]* are usual"
-    is "and no other" "$(grep -cE ' it (sends|gets) ' out)" 1
+    says "a line is slow" WARN node4 "it sends at most [0-9.]* MB/s, but [0-9.]* MB/s is usual"
+    is "and no other" "$(grep -cE ' it (sends|receives) ' out)" 1
 else
     skip "a line is slow" "no tbf in this kernel"
 fi

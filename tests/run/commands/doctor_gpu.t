@@ -38,7 +38,7 @@ ok "CUDA works" not grep -q ' cuda ' out
 CUDA_STUB=802 run muster doctor -H node1:4
 says "cuInit fails" FAIL node1 "CUDA: error 802 of cuInit .the NVSwitches are not ready"
 CUDA_STUB=hang run muster doctor -H node1:4
-says "cuInit hangs" FAIL node1 "cuInit and its like were not finished after 7 s"
+says "cuInit hangs" FAIL node1 "CUDA calls such as cuInit did not finish within 7 s"
 CUDA_STUB=corrupt run muster doctor --full -H node1:4
 says "a GPU changes bytes" FAIL node1 "CUDA: error 1 of a comparison with what comes back on GPU 0"
 run muster doctor --full -H node1:4
@@ -59,7 +59,7 @@ says "nor CUDA" FAIL node1 "CUDA: .*libcuda.so.1: cannot open shared object file
 unset MUSTER_TEST_ROOT MUSTER_TEST_GPU_GLOB
 run muster doctor -H node1:1 --env NCCL_SOCKET_IFNAME=nosuch0 --cwd /nonexistent sh
 says "an interface is not there" FAIL node1 "NCCL_SOCKET_IFNAME=nosuch0: there is no such interface"
-says "the directory is not there" FAIL node1 "the working directory /nonexistent is not there"
+says "the directory is not there" FAIL node1 "the working directory /nonexistent does not exist"
 run muster doctor -H node1:1 nosuch.py
 is "a script that is not there: as with muster run" "$rc" 127
 

@@ -55,7 +55,7 @@ says "a GPU in use" "node2 WARN" "a GPU is in use by pid $holder of $(id -un): s
 ok "memory errors" grep -q "^node3 FAIL 3 uncorrected memory errors" told
 ok "a GPU is lost" grep -q "^node3 FAIL the driver has lost 1 of 4 GPUs" told
 says "a GPU is slow" "node3 WARN" "GPUs slowed down by heat or power: 1"
-says "cuInit hangs" "node4 FAIL" "cuInit and its like were not finished after 7 s"
+says "cuInit hangs" "node4 FAIL" "CUDA calls such as cuInit did not finish within 7 s"
 is "... and of the others nothing" "$(wc -l <told)" 7
 
 # The library is newer than the driver that is loaded, as after an upgrade.

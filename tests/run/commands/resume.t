@@ -52,7 +52,7 @@ ok "... which it names" grep -q -e "--env TOKEN: not set in this environment" er
 run env TOKEN=second LAST=1 muster resume resumed
 is "from another directory, by name" "$rc $(cat out)" "0 $id"
 ok "... it says what it waits for" grep -q "still there (.*: pid [0-9]*); waiting until" err
-ok "... and what follows" grep -q "$id is started again: generation 1" err
+ok "... and what follows" grep -q "$id generation 1" err
 run muster attach "$id"
 is "it ends well" "$rc" 0
 is "... each generation once, with its words, in its directory" "$(grep generation out |
@@ -91,7 +91,7 @@ wait_for 10 is_gone "$pid"
 run env TOKEN=x LAST=1 muster resume "$id"
 is "a node still has something: 75" "$rc" 75
 ok "... which is named" grep -q "^muster: error: node[12]: [0-9]* of its processes .* after [0-9]* s; \
-to end it: muster clean --kill --run $id -H node[12]" err
+to kill them: muster clean --kill --run $id -H node[12]" err
 for one in a b; do
     env MUSTER_TEST_TAG="$tag" TOKEN=x LAST=1 muster resume "$id" >"out-$one" 2>"err-$one" &
     eval "pid_$one=$!"

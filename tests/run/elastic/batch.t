@@ -38,8 +38,10 @@ is "three do not keep it: refused" "$(muster scale batch --nodes 3 2>&1 | sed 's
     "3 nodes with 3 ranks: the batch size of its ds_config does not allow that; allowed: 1, 2, 4"
 muster drain --within 0 batch node4 >told
 ok "without one of them two go on, with twice the steps" wait_for 30 runs 1 2 4
-ok "... which is said" wait_for 20 grep -q 'generation 1: node node4 leaves .*; 2 ranks on 2 nodes; accumulation steps: 4' err
-ok "... and why no more" wait_for 20 grep -q 'more nodes are here, but would not keep the global batch 16' err
+ok "... which is said" wait_for 20 grep -q \
+    'generation 1: node node4 leaves .*; 2 ranks on 2 nodes; accumulation steps: 4' err
+ok "... and why no more" wait_for 20 grep -q \
+    'more nodes are available, but a larger world would not keep the global batch 16' err
 muster drain --within 0 batch node1 >told
 ok "another one is gone: the third takes part" wait_for 30 runs 2 2 4
 touch go
@@ -50,7 +52,7 @@ job --allow-batch-change -H $four ./rank --ds_config ds.json
 ok "--allow-batch-change: four nodes" wait_for 30 runs 0 4 2
 muster scale --within 0 batch --nodes 3 >told
 ok "... and three, with what the file says" wait_for 30 runs 1 3 2
-ok "... and a warning" grep -q '3 ranks do not keep the global batch 16: it becomes 12' err
+ok "... and a warning" grep -q 'with 3 ranks the global batch changes from 16 to 12' err
 touch go
 finish_run 30
 is "it ends well" "$rc" 0
@@ -60,10 +62,11 @@ echo '{"train_batch_size": 8, "train_micro_batch_size_per_gpu": 2}' >ds.json
 run muster --label none --nnodes 1:3 -H node1:1,node2:1,node3:1 ./rank $ds
 is "the first world suits it, too" "$(cat out)" "generation 0 of 2 steps 2
 generation 0 of 2 steps 2"
-ok "... which is said" grep -q '2 of 3 nodes: the batch sizes of ds.json suit no more' err
+ok "... which is said" grep -q \
+    'starting on 2 of 3 nodes: the batch sizes in ds.json suit no larger world' err
 run muster --label none --nnodes 3:4 -H node1:1,node2:1,node3:1 ./rank $ds
 is "no world suits it: 2" "$rc" 2
-ok "... and why" grep -q 'the batch sizes of ds.json suit no number of ranks' err
+ok "... and why" grep -q 'the batch sizes in ds.json do not suit any number of ranks' err
 run muster --label none --nnodes 1:3 -H node1:1,node2:1,node3:1 ./rank --deepspeed_config none.json
 is "a file that is elsewhere is not checked" "$rc $(grep -c 'steps none' out) \
 $(grep -c 'the batch size is not checked: none.json' err)" "0 3 1"

@@ -26,7 +26,8 @@ printf 'node1 slots=1\nnode2 slots=1 class=on-demand\nnode3 slots=1\n' >hosts
 cloud safe
 start muster -v --spot aws --json end.json --spares 1 --hostfile hosts \
     sh -c 'until [ -e go ]; do sleep 0.2; done'
-ok "all agents hear what kind of machine they are on" wait_for 30 told 'spot, by its cloud' 3
+ok "all agents hear what kind of machine they are on" wait_for 30 told \
+    'spot, according to its cloud' 3
 ok "the spare is there" wait_for 30 told 'checked; it waits for a place' 1
 touch go
 finish_run 30
@@ -43,18 +44,18 @@ kill "$service"
 cloud notice
 start muster -v --spot aws --json end.json --spares 1 --hostfile hosts \
     sh -c 'until [ -e go ]; do sleep 0.2; done'
-ok "a spare is taken away: it leaves" wait_for 30 told 'node3 goes in .*; no rank runs there' 1
-ok "the others are to go, too" wait_for 30 told 'node[12] goes in .* (EC2 takes it away' 2
+ok "a spare is taken away: it leaves" wait_for 30 told 'node3 leaves in .*; no rank runs there' 1
+ok "the others are to go, too" wait_for 30 told 'node[12] leaves in .* (EC2 takes it away' 2
 ok "... it has left" wait_for 30 told 'node3: done -> ended' 1
 touch go
 finish_run 30
-is "the run ends well" "$rc $(grep -c 'spare lost\|nobody has asked' err)" "0 0"
+is "the run ends well" "$rc $(grep -c 'spare lost\|did not ask for it' err)" "0 0"
 
 rm go
 kill "$service"
 cloud azure
 start muster -v --spot azure --json end.json -H node1:1 sh -c 'until [ -e go ]; do sleep 0.2; done'
-ok "Azure: it says what kind of machine this is" wait_for 30 told 'spot, by its cloud' 1
+ok "Azure: it says what kind of machine this is" wait_for 30 told 'spot, according to its cloud' 1
 touch go
 finish_run 30
 is "the run ends well" "$rc" 0
@@ -64,7 +65,7 @@ kill "$service"
 cloud gcp
 start muster --spot gcp --max-wait 1000 -H node1:1 sh -c 'until [ -e go ]; do sleep 0.2; done'
 ok "Google: of the 30 s the first is over when the answer came twice" wait_for 30 told \
-    'node1 goes in [12]\{0,1\}[0-9] s (Google Cloud takes it away)' 1
+    'node1 leaves in [12]\{0,1\}[0-9] s (Google Cloud takes it away)' 1
 touch go
 finish_run 30
 is "the run ends well" "$rc" 0
@@ -77,7 +78,7 @@ goes() {
     cloud "$1"
     start muster --spot "$1" --max-wait 1000 -H node1:1 sh -c 'until [ -e go ]; do sleep 0.2; done'
     ok "$3: a machine goes when its service says" wait_for 30 told \
-        "node1 goes in 3[56][0-9][0-9] s ($3 takes it away)" 1
+        "node1 leaves in 3[56][0-9][0-9] s ($3 takes it away)" 1
     touch go
     finish_run 30
     is "the run ends well" "$rc" 0

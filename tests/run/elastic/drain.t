@@ -62,7 +62,7 @@ ok "... goes on with one when it loses the other" wait_for 20 of_cool runs 1 nod
 start muster -v --name spare --spares 1 --grace 1 -H node1:1,node2:1,node3:1 ./rank spare
 ok "two nodes run, one waits" wait_for 20 says 'node3: checked; it waits for a place'
 ok "... they run" wait_for 20 runs 0 node1 node2
-is "muster drain" "$(muster drain --within 0 spare node1 2>&1)" "1 node to go within 0 s"
+is "muster drain" "$(muster drain --within 0 spare node1 2>&1)" "1 node will leave within 0 s"
 ok "a node is drained: the spare takes its place" wait_for 20 runs 1 node3 node2
 ok "... one line says so" wait_for 20 says \
     'generation 1: node node1 leaves \(muster drain\); node3 takes the place of node1; 2 ranks'
@@ -73,10 +73,10 @@ is "... and the run ends well" "$rc" 0
 start muster -v --name idle --spares 1 --grace 1 -H node1:1,node2:1,node3:1 ./rank idle
 ok "again" wait_for 20 says 'node3: checked; it waits for a place'
 ok "... all run" wait_for 20 runs 0 node1 node2
-is "a spare is drained" "$(muster drain idle node3 2>&1)" "1 node to go within 300 s"
+is "a spare is drained" "$(muster drain idle node3 2>&1)" "1 node will leave within 300 s"
 ok "... it leaves at once" wait_for 20 says 'node3: done -> ended'
 ok "... and nobody else is told" not grep -q told out
-is "a host that is none" "$(muster drain idle node9 2>&1 | grep -c 'node9 is no node of this run')" 1
+is "a host that is none" "$(muster drain idle node9 2>&1 | grep -c 'node9 is not a node of this run')" 1
 touch go-idle-0
 finish_run 20
 is "... the run ends well" "$rc" 0
@@ -90,7 +90,8 @@ hosts node1 node3
 ok "... and is taken from the list" wait_for 20 says 'hosts: node2 is gone'
 hosts node1 node2 node3
 ok "offered again, it is back, and the world grows" wait_for 20 runs 2 node1 node3 node2
-ok "... which is said" wait_for 20 says 'generation 2: nodes have come: the world grows; 3 ranks on 3 nodes'
+ok "... which is said" wait_for 20 says \
+    'generation 2: more nodes are available: the world grows; 3 ranks on 3 nodes'
 hosts node2 node3
 ok "a host is taken from the list: its node leaves" wait_for 20 runs 3 node3 node2
 ok "... which is said" wait_for 20 says 'generation 3: node node1 leaves \(its host is no longer on the list\); 2 '
@@ -107,7 +108,8 @@ muster drain --within 0 park node2 >told 2>&1
 ok "... waits when one is drained" wait_for 20 says 'node2 leaves .*; waiting for a node, for 4 s'
 finish_run 30
 is "... not for long: 75" "$rc" 75
-ok "... with the line that goes on" wait_for 20 says 'no node took the place within 4 s .*; muster resume 2'
+ok "... with the line that goes on" wait_for 20 says \
+    'no node took its place within 4 s .*; muster resume 2'
 start muster resume park
 ok "muster resume: all nodes are there again" wait_for 20 runs 2 node1 node2
 muster drain --within 0 park node1 >told 2>&1
@@ -116,7 +118,7 @@ hosts node2
 ok "... its host goes" wait_for 20 says 'hosts: node1 is gone'
 hosts node2 node1
 ok "... and returns: so do the ranks" wait_for 20 runs 3 node1 node2
-ok "... which is said" wait_for 20 says 'generation 3: its nodes are there again; 2 ranks on 2 nodes'
+ok "... which is said" wait_for 20 says 'generation 3: its nodes are back; 2 ranks on 2 nodes'
 touch go-park-3
 finish_run 20
 is "... and the run ends well" "$rc" 0

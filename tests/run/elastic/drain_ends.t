@@ -29,14 +29,14 @@ pid=$!
 test_pids="$test_pids $pid"
 ok "a run" wait_for 20 both_run 0
 is "a node is to go in 4 s" "$(muster drain --within 4 "$(run_id)" node2 2>&1)" \
-    "1 node to go within 4 s"
+    "1 node will leave within 4 s"
 since=$(now_ms)
 touch over
 wait_for 20 passed 5000
 timeout 20 head -c 600000 <&3 >out
 exec 3>&-
 finish_run 20
-is "the ranks had ended well before: 0" "$rc $(grep -c 'leaves' err)" "0 0"
+is "the ranks had ended well before: 0" "$rc $(grep -c 'node node. leaves' err)" "0 0"
 rm -f up-* over
 
 # The script knows the nodes, but none can take a place.

@@ -83,10 +83,10 @@ run_dir=$(echo "$HOME"/.local/state/muster/runs/*-saves)
 is "the socket is for its user only" "$(stat -c '%a %F' "$run_dir/control")" "600 socket"
 cp out out.kept && cp err err.kept
 is "drain says what was done" "$(muster drain --within 100 saves node2 2>&1)" \
-    "1 node to go within 100 s"
+    "1 node will leave within 100 s"
 finish_run 30
 is "once it is saved, the generation ends: 69" "$rc" 69
-ok "... and all know why" grep -q "node2 goes in 100 s (muster drain)" err
+ok "... and all know why" grep -q "node2 leaves in 100 s (muster drain)" err
 ok "the checkpoint is seen" grep -Eq \
     'checkpoint written after [0-9.]+ s of 100 s: save/latest \(global_step7\)' err
 is "those that catch the signal get it, on all nodes" \
@@ -114,8 +114,8 @@ service=http://127.0.0.1:$(cat port)
 began muster --name lost --grace 1 --ckpt-marker 'save/late*' --spot "$service/goes/16" ./rank
 finish_run 30
 is "the cloud takes the nodes: 69" "$rc" 69
-ok "... which is said of both" [ "$(grep -c 'node[12] goes in .* s (the service of --spot' err)" = 2 ]
-ok "no checkpoint: that is said loudly" grep -q 'NO CHECKPOINT was made in the' err
+ok "... which is said of both" [ "$(grep -c 'node[12] leaves in .* s (the service of --spot' err)" = 2 ]
+ok "no checkpoint: that is said loudly" grep -q 'NO CHECKPOINT was written in the' err
 is "the ranks were told" "$(seen seen-0-0) $(seen seen-0-2)" "signal file"
 
 # Whatever goes wrong there is no notice.
@@ -126,7 +126,7 @@ began env MUSTER_TEST_SPOT_S=0.05 muster --env SAVES=2 --agent "$test_agent" \
 ok "it hears lies, and then the truth" wait_for 60 seen_truth
 finish_run 60
 is "none of them is a notice, but the truth is" "$(sort -u port.told | wc -l) \
-$(grep -c 'goes in' err)" "11 1"
+$(grep -c 'leaves in' err)" "11 1"
 is "--notice-signal none" "$(seen seen-0-0) $(seen seen-0-2)" "nothing file"
 ok "nothing is left" no_leftovers
 
@@ -143,7 +143,7 @@ is "... a second one kills" "$rc $(grep -c 'NO CHECKPOINT' err)" "143 1"
 ok "nothing is left" no_leftovers
 
 run muster --spot http://localhost/x -H node1:1 true
-is "a name in --spot: 2" "$rc $(grep -c 'looks up no names' err)" "2 1"
+is "a name in --spot: 2" "$rc $(grep -c 'does not look up names' err)" "2 1"
 run muster --spot nowhere -H node1:1 true
 is "a wrong --spot: 2" "$rc" 2
 run muster --notice-signal KILL -H node1:1 true

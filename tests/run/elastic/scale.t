@@ -46,7 +46,7 @@ start muster -v --grace 1 --label none --ckpt-marker 'save/late*' --name job --n
 ok "a run of two nodes" wait_for 30 runs 0 2
 is "more than MAX: refused, with what may be" "$(scale job --nodes 4)" \
     "2 4 nodes are more than --nnodes allows; allowed: 1, 2, 3"
-is "it keeps its size" "$(scale job --nodes 2)" "0 it has 2 nodes, and keeps that number"
+is "it keeps its size" "$(scale job --nodes 2)" "0 it already has 2 nodes"
 is "three nodes" "$(scale job --nodes 3)" "0 from 2 to 3 nodes, after a checkpoint within 300 s"
 ok "the run grows" wait_for 30 runs 1 3
 is "... the ranks were told" "$(cat told-0)" "muster muster scale: 3 nodes"
@@ -70,9 +70,11 @@ ok "a run of one node, without --ckpt-marker" wait_for 30 runs 0 1
 printf 'node1 slots=1\nnode2 slots=1\n' >hosts.new
 mv hosts.new hosts
 ok "a host comes: the run grows" wait_for 30 runs 1 2
-is "... the ranks were told before" "$(cat told-0)" "muster nodes have come: the world grows"
+is "... the ranks were told before" "$(cat told-0)" \
+    "muster more nodes are available: the world grows"
 ok "... and had --grace" wait_for 20 grep -q 'the next generation starts after a checkpoint, in 2 s' err
-ok "... of which nobody knows what came" wait_for 20 grep -q 'nobody knows whether a checkpoint was made' err
+ok "... of which nobody knows what came" wait_for 20 grep -q \
+    'it is not known whether a checkpoint was written' err
 touch go
 finish_run 30
 is "it ends well" "$rc" 0
@@ -92,7 +94,7 @@ ok "... and goes before they have saved" wait_for 30 grep -q 'node2: done -> end
 mkdir save
 : >save/latest
 ok "the run goes on as it was" wait_for 30 \
-    grep -q 'the world grows: not now, the next generation would have the same nodes' err
+    grep -q 'the world grows: not now, since the next generation would have the same nodes' err
 touch go
 finish_run 30
 is "... to its end" "$rc $(cat out)" "0 generation 0 rank 0 of 1"
@@ -100,13 +102,13 @@ rm -r go save
 
 start muster --label none --max-restarts 1 --name job -H node1:1,node2:1 ./rank
 ok "a run of a fixed size" wait_for 30 runs 0 2
-is "... is not scaled: 2" "$(scale job --nodes 1)" "2 its number of nodes is fixed; a run that is \
+is "... is not scaled: 2" "$(scale job --nodes 1)" "2 its number of nodes is fixed; only a run that was \
 started with --nnodes MIN:MAX or --recovery elastic can be scaled"
 touch go
 finish_run 30
 is "it ends well" "$rc" 0
 is "how many?" "$(scale job)" \
-    "2 muster: error: how many nodes of which run? muster scale [OPTIONS] RUN --nodes N"
+    "2 muster: error: which run, how many nodes? muster scale [OPTIONS] RUN --nodes N"
 ok "nothing is left" no_leftovers
 }
 finish

@@ -76,8 +76,9 @@ is "... and what was saved at last is seen" \
 began --name down
 kill -TERM "$(agent_of_node2)"
 ends_well
+reason="its machine, Pod or login session is ending: muster's agent received SIGTERM"
 ok "TERM to an agent whose ranks live on is a notice" \
-    says "node2 goes in .* s \(its machine, Pod or login session ends: SIGTERM to muster's agent\)"
+    says "node2 leaves in .* s \($reason\)"
 is "... at which they save" "$(grep -c 'checkpoint written after .* save (step-of-0)' err)" 1
 ok "... and no sign of a spot market" json_says end.json \
     '{n["class"] for n in d["cost"]["nodes"]} == {"unknown"}'
@@ -98,7 +99,7 @@ began --name stops --max-restarts 1
 kill -KILL "$(rank_of_node2)"
 ok "a generation that is stopping" wait_for 20 sh -c 'muster status | grep -q stopping'
 is "... is not the last one: a node can be drained" \
-    "$(muster drain --within 0 stops node2 2>&1)" "1 node to go within 0 s"
+    "$(muster drain --within 0 stops node2 2>&1)" "1 node will leave within 0 s"
 ends_well
 
 in_back() {
@@ -115,7 +116,7 @@ stamp() {
     sed -n "s/^muster: \([0-9:.]*\) .*$1.*/\1/p" back/err | tail -n 1 |
         awk -F: '{ print $1 * 3600 + $2 * 60 + $3 }'
 }
-ok "... not before the first one must have gone" awk -v told="$(stamp 'node1 goes in')" \
+ok "... not before the first one must have gone" awk -v told="$(stamp 'node1 leaves in')" \
     -v back="$(stamp 'node1: waiting -> connecting')" 'BEGIN {
     took = back - told + (back < told) * 86400
     if (took < 30) print "# after " took " s"

@@ -36,7 +36,7 @@ ok "... nothing is left" no_leftovers
 start muster --grace 600 $four ./stubborn
 wait_for 20 all_ready
 kill -INT "$pid"
-ok "the user is told what a second Ctrl-C does" wait_for 5 grep -qi 'again' err
+ok "the user is told what a second Ctrl-C does" wait_for 5 grep -q 'repeat to kill now' err
 is "deaf ranks stay during the grace" "$(leftovers | grep -c 'sh ./stubborn')" 4
 kill -INT "$pid"
 finish_run 15

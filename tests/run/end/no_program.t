@@ -19,7 +19,7 @@ argparse.ArgumentParser().parse_args()
 END
 run muster $four strict.py
 is "a script that does not take --local_rank: its own status" "$rc" 2
-ok "... and what to do" grep -q 'hint: .*: give muster --no_local_rank' err
+ok "... and what to do" grep -q 'hint: .*: use muster --no_local_rank' err
 run muster --no_local_rank $four strict.py --epochs 3
 ok "... not for other arguments" not grep -q hint: err
 : >secret.py

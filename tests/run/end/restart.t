@@ -87,11 +87,12 @@ ok "nothing is left" no_leftovers
 
 run muster --max-restarts 2 $four sh -c 'exit 2'
 is "a usage error: no restart" "$rc $(grep -c 'start again' err)" "2 0"
-ok "... and it says why" grep -q 'no restart: not for exit code 2 (usage; see --restart-on)' err
+ok "... and it says why" grep -q 'no restart for exit code 2 (usage; see --restart-on)' err
 
 run muster --max-restarts 9 --restart-on usage $four sh -c 'echo "$MUSTER_GENERATION"; exit 2'
 is "--restart-on takes it, but not twice at once" "$rc $(grep -c 'start again' err)" "2 1"
-ok "... and it says why" grep -q 'no restart: exit code 2 of all ranks within 10 s of the start' err
+ok "... and it says why" grep -q \
+    'no restart: all ranks exited with code 2 within 10 s of the start' err
 
 # Rank 0 is the first, and the others follow it as soon as they see that.
 run muster --max-restarts 9 --restart-delay 0 --grace 1 $four sh -c \
@@ -99,14 +100,16 @@ run muster --max-restarts 9 --restart-delay 0 --grace 1 $four sh -c \
     : >"first-$MUSTER_GENERATION"; exit 3'
 is "all ranks fail alike, one after the other: not twice at once" \
     "$rc $(grep -c 'start again' err)" "3 1"
-ok "... and it says why" grep -q 'no restart: exit code 3 of all ranks within 10 s of the start' err
+ok "... and it says why" grep -q \
+    'no restart: all ranks exited with code 3 within 10 s of the start' err
 
 run muster --max-restarts 3 --restart-delay 0 --grace 1 $four sh -c \
     '[ "$MUSTER_GENERATION" != 3 ] || exit 0; [ "$RANK" != 1 ] || exit 3; exec sleep 1000'
 is "one rank alone may fail again and again" "$rc $(grep -c 'start again' err)" "0 3"
 is "... and at last its node is named" \
     "$(sed -n 's/^muster: warning: \(node[0-9]: .* likely cause\)$/\1/p' err)" \
-    "node1: 3 generations ended because of this node, 3 of them since a rank on it failed first: it is the likely cause"
+    "node1: 3 generations ended because of this node, 3 of them because a rank on it failed\
+ first: it is the likely cause"
 
 run muster --max-restarts 5 $four /no/such/program
 is "what cannot be executed is not started again" "$rc $(grep -c restart err)" "127 0"
@@ -139,7 +142,7 @@ port=$((20000 + $$ % 9000))
 run muster --master_port $port --max-restarts 1 -H node1:2 ./meet
 is "a MASTER_PORT that the user gave stays" "$rc $(sort out | uniq -c | tr -s ' \n' ' ')" \
     "137  2 node1:0: port $port "
-ok "... until no restart is left" grep -q 'no restart: none is left of 1' err
+ok "... until no restart is left" grep -q 'no restart: --max-restarts 1 is used up' err
 
 run muster --heartbeat 0.1 --hang-timeout 0.5 --max-restarts 2 --restart-delay 0 $four \
     sh -c 'echo "$MUSTER_GENERATION"; [ "$MUSTER_GENERATION" = 2 ] || exec sleep "7$MUSTER_GENERATION"'
@@ -156,7 +159,7 @@ ok "it waits before it starts again" wait_for 20 \
     grep -q 'start again in 300 s; restart 1 of 3' err
 ok "muster status knows" wait_for 20 sh -c 'muster status | grep -q restarting'
 muster status "$(muster status | sed -n 2p | cut -d' ' -f1)" >status
-ok "... the generation" grep -q '^generation: 1 (of 3 restarts at most)' status
+ok "... the generation" grep -q '^generation: 1 (at most 3 restarts)' status
 kill -INT "$pid"
 finish_run 20
 is "Ctrl-C ends the wait" "$rc" 130

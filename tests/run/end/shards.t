@@ -106,15 +106,15 @@ read -r never <wait
 END
 start muster --name early --shards-resume half -H node1:1 ./late "$read_shards"
 ok "a run that continues with shards starts" wait_for 20 test -e started
-ok "... and says that another one did so before" wait_for 20 grep -Eq \
-    'warning: shards: run ([-0-9a-z]+) has gone on .*; --shards-resume=\1 reads what it has left' err
+warned='run ([-0-9a-z]+) has already continued .*; --shards-resume=\1 reads only what it has left'
+ok "... and says that another one did so before" wait_for 20 grep -Eq "warning: shards: $warned" err
 kill -KILL "$pid"
 ok "muster is killed" wait_for 20 nothing_left
 run muster resume early
 is "muster resume reads what was left there, too" "$rc $(wc -l <rest)" "0 301"
 run muster resume half
 is "muster resume goes on with those of its own run" "$rc $(wc -l <again)" "0 301"
-ok "... and says that another run did so before" grep -q 'has gone on from there already' err
+ok "... and says that another run did so before" grep -q 'has already continued from that state' err
 cat begun again >both
 is "... so that every record was read" "$(seen both 5000)" "500 all"
 run muster -H node1:1 sh -c '"$1" train 50 10 "" some 4; exit 3' sh "$read_shards"
@@ -165,7 +165,7 @@ run muster --no_local_rank --label none -H node1:2 lease.py "$lease"
 is "a lease expires, and another rank gets the shard" "$rc $(grep ^late out)" \
     "0 late False False Shard(id=0, start=0, end=10, epoch=0)"
 ok "... which is said at once" grep -q \
-    "shards of train: rank 0 has said nothing of records 0 to 9 for $lease s: another rank" err
+    "shards of train: rank 0 has not reported on records 0 to 9 for $lease s: another rank" err
 is "a shard that fails again is dropped" "$(grep ^fails out)" "fails True None"
 ok "... and named" grep -q \
     'shards of train: records 0 to 9 of epoch 0 have failed 2 times: no rank gets them any more' err
@@ -191,7 +191,7 @@ except muster.Error as error:
     print(error)
 END
 is "if muster has gone, that is its exception, too" "$(python3 gone.py 2>&1 | tail -n 1)" \
-    "muster cannot be asked (PMI_FD): Broken pipe"
+    "cannot send to muster (PMI_FD): Broken pipe"
 
 if need_torch >/dev/null; then
     cat >torch_rank.py <<'END'
@@ -208,7 +208,7 @@ else
     skip "PyTorch's DataLoader" "torch is missing (Debian: apt-get install python3-torch)"
 fi
 run muster --no_ssh --node_rank 0 -H node1:1 "$read_shards" train 10 1 "" alone
-ok "with --no_ssh there are none" grep -q 'there are no shards with muster exec and --no_ssh' err
+ok "with --no_ssh there are none" grep -q 'muster exec and --no_ssh have no shards' err
 ok "nothing is left" no_leftovers
 
 # A connection breaks while ranks ask.

@@ -52,7 +52,8 @@ is "an executable of Open MPI: 126" "$rc" 126
 ok "... is named once, with the library" grep -Eq \
     'node\[1-2\] +prepare +./program is linked with Open MPI \(libmpi.so.40\)' err
 ok "... with what to do" grep -q 'hint: node\[1-2\]: build it with MPICH' err
-ok "... and how to start it nevertheless" grep -q 'each rank is to run alone, give --allow-open-mpi' err
+ok "... and how to start it nevertheless" grep -q \
+    'each rank should run alone, use --allow-open-mpi' err
 run muster $two --allow-open-mpi ./program
 is "--allow-open-mpi: 0" "$rc" 0
 run muster -H node1:1 ./program

@@ -44,7 +44,8 @@ said "delete deletes it" "delete: deepspeedjob.muster.dev/j deleted []"
 said "what is wrong is in the status" "wrong: Invalid spec.config.autotune: is not supported: muster \
 does not start deepspeed's tuner; write none"
 said "a name that is taken, too" \
-    "taken: ConfigMap j is there and is not of this job; delete it, or take another name"
+    "taken: ConfigMap j already exists and does not belong to this job; delete it, or choose another \
+name"
 said "what has it is not touched" "which is as it was: {'a': 'b'}"
 said "a job that was submitted before keeps the name" \
     "submitted before: NameTaken j-launcher j-worker-0"

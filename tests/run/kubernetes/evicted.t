@@ -52,8 +52,8 @@ has_begun() {
 ok "a run in it, and a shell" wait_for 30 has_begun || cat run.err
 kill -TERM "$init"
 finish_run 60
-ok "the agent's notice" grep -q "node1 goes in 30 s (its machine, Pod or login session ends: SIGTERM" run.err ||
-    sed 's/^/# /' run.err
+ok "the agent's notice" grep -qF "node1 leaves in 30 s (its machine, Pod or login session is ending: \
+muster's agent received SIGTERM" run.err || sed 's/^/# /' run.err
 ok "the rank has saved" grep -q 'checkpoint written after' run.err
 is "before anything else was told" "$(head -1 order)" "rank saved"
 is "the shell is told when the agent has gone" "$(tail -1 order)" "shell told"

@@ -97,7 +97,8 @@ end one
 one=$rc
 end two
 is "of two submits of one name one is refused" "$(printf '%s\n' "$one" "$rc" | sort -n | tr '\n' ' ')" "0 73 "
-ok "... with the reason" grep -qE 'submitted (a job twice|already)|a job twice exists already' one.err two.err
+ok "... with the reason" grep -qE \
+    'just created a job twice;|the job twice was already submitted|a job twice already exists' one.err two.err
 is "and the other one's command has run" "$(cat one.out two.out | grep -cE '^(one|two)$')" 1
 
 end launcher
@@ -113,14 +114,16 @@ pods_of_worker() {
 is "in whose place there is none for that run" "$(pods_of_worker)" 1
 end evicted
 is "an elastic job goes on without a worker that is evicted" "$rc $(grep -o 'here are .*' out)" "0 here are 1"
-ok "which is a notice" grep -q 'evicted-worker-1.* goes in 30 s (its machine, Pod or login session ends: SIGTERM' out
+ok "which is a notice" grep -q "evicted-worker-1.* leaves in 30 s (its machine, Pod or login session is \
+ending: muster's agent received SIGTERM" out
 is "... to all ranks" "$(grep -c 'rank [01] was told$' out)" 2
 ok "... which save" grep -q 'checkpoint written after' out
 end sshd
 is "one whose sshd was killed, too" "$rc" 69
-ok "with its Pod, and what that says" grep -q 'Pod sshd-worker-1 has ended, .*sshd has ended: no rank can be started here' err
+ok "with its Pod, and what that says" grep -q \
+    'Pod sshd-worker-1 has ended, .*sshd has exited: no more ranks can start here' err
 ok "of which get has the last line" wait_for 60 sh -c \
-    "muster k8s get --namespace $space sshd | grep -q 'sshd has ended: no rank can be started here'"
+    "muster k8s get --namespace $space sshd | grep -q 'sshd has exited: no more ranks can start here'"
 end secret
 is "a Secret that was deleted is no way to replace a Pod" "$rc" 68
 ok "which is said" grep -q 'Secret secret-worker-keys was deleted' err

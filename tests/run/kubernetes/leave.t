@@ -40,7 +40,7 @@ ok "the run has two workers" wait_for 30 runs_with 2
 is "each with an agent" "$(agents)" 2
 hosts 2 node1
 ok "it goes on with one" wait_for 30 runs_with 1
-ok "the ranks had a notice" wait_for 20 grep -q 'node2 goes in 2 s (its host is no longer on the list)' err
+ok "the ranks had a notice" wait_for 20 grep -q 'node2 leaves in 2 s (its host is no longer on the list)' err
 has_one() {
     [ "$(agents)" = 1 ]
 }

@@ -90,7 +90,7 @@ class Trial:
                 self.may_read.set()
             for number, (after, which) in enumerate(self.signals):
                 time.sleep(after)
-                self.is_told = number > 0 and b'has not taken' in self.read_err()
+                self.is_told = number > 0 and b'has not read' in self.read_err()
                 self.send(which)
             self.end()
             self.judge()

@@ -45,7 +45,7 @@ reader_reads() {
 # told SIGNAL: it has come, and muster has said what is unread.
 told() {
     kill -"$1" "$pid"
-    wait_for 10 grep -Eq 'the reader has not taken [0-9]+ bytes of output \(again to drop' err
+    wait_for 10 grep -Eq 'the reader has not read [0-9]+ bytes of output \(repeat to drop' err
 }
 
 # left_within SECONDS SIGNAL WHAT: after that signal.
@@ -152,7 +152,7 @@ if ok "the rank waits for the reader" wait_for 20 rank_waits; then
 fi
 kill -INT "$pid"
 ok "Ctrl-C: muster says what it waits for" \
-    wait_for 20 grep -Eq 'waiting for the reader: .* [0-9]+ bytes of output are here' err
+    wait_for 20 grep -Eq 'waiting for the reader: .* [0-9]+ bytes of output wait here' err
 reader_reads
 is "... and the reader gets all of it" "$rc $(grep -c lost err)" "130 0"
 

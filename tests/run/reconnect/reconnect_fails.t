@@ -26,7 +26,7 @@ kill -KILL "$agent"
 finish_run 20
 is "the agent is killed behind the second one: 69" "$rc" 69
 ok "... with both reasons" grep -q \
-    "node1 *running *muster-agent ended .*; reconnecting: the run's agent is no longer there" err
+    "node1 *running *muster-agent exited .*; reconnecting: the run's agent is no longer there" err
 ok "... nothing is left" wait_for 5 nothing_left
 
 start muster exec --dead-after "$(stretched 2)" --heartbeat 0.5 --reconnect 1 --grace 1 -H node2 -- sh -c \

@@ -27,7 +27,7 @@ except (BrokenPipeError, ConnectionResetError):
 END
 ok "the agent's reconnect socket has a name" test -n "$socket"
 ok "a wrong token is refused" sh -c \
-    "./ask '$socket' 00112233445566778899aabbccddeeff | grep -q 'not this run.s token'"
+    "./ask '$socket' 00112233445566778899aabbccddeeff | grep -q 'wrong token for this run'"
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     is "another user is turned away unheard" "$(setpriv --reuid 65534 --clear-groups \
         python3 - "$socket" token <ask)" ""

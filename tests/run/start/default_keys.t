@@ -34,10 +34,10 @@ logs_in "three keys in the agent"
 cp key home/.ssh/id_ed25519
 has other1
 logs_in "a default file"
-ok "... without a process of ssh" sh -c '! grep -q "by OpenSSH" err'
+ok "... without a process of ssh" sh -c '! grep -q "using OpenSSH" err'
 has other1 other2 other3 other4 other5 other6 other7 key
 logs_in "eight keys, and the eighth is in a default file"
-ok "... by ssh" grep -q "by OpenSSH's ssh: .*/id_ed25519 selects a key of the agent" err
+ok "... by ssh" grep -q "using OpenSSH's ssh: .*/id_ed25519 selects a key of the agent" err
 ssh-keygen -q -p -P '' -N secret -f home/.ssh/id_ed25519 >/dev/null
 logs_in "... which is encrypted"
 sed -i '1i IdentityFile ~/.ssh/id_ed25519' "$nodes_dir/ssh_config"
@@ -46,7 +46,7 @@ rm home/.ssh/id_ed25519
 sed -i 1d "$nodes_dir/ssh_config"
 has key other1 other2 other3 other4 other5 other6 other7
 logs_in "eight keys, and the first is the one"
-ok "... without a process of ssh" sh -c '! grep -q "by OpenSSH" err'
+ok "... without a process of ssh" sh -c '! grep -q "using OpenSSH" err'
 kill "$SSH_AGENT_PID"
 umount /etc/passwd
 finish

@@ -27,7 +27,7 @@ is "a hostfile may be a pipe" "$(plan_of --hostfile fifo)" "['node1']"
 is "... or stdin" "$(plan_of --hostfile /dev/stdin <hosts)" "['node1']"
 is "... a pipe too" "$(cat hosts | plan_of --hostfile /dev/stdin)" "['node1']"
 is "... by its short name" "$(cat hosts | plan_of --hostfile -)" "['node1']"
-refused "a hostfile that nobody writes" 65 'fifo: nobody has written to this pipe for 10 s' \
+refused "a hostfile that nobody writes" 65 'fifo: no process has written to this pipe for 10 s' \
     --hostfile fifo true
 refused "a directory for a hostfile" 65 ' \.: Is a directory' --hostfile . true
 refused "a device for a hostfile" 65 '/dev/zero: more than' --hostfile /dev/zero true

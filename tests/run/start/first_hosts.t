@@ -32,7 +32,8 @@ asked_in() {
 # waits OPTIONS...: a run of ranks that tell how many they are.
 waits() {
     start muster --host-discovery-script ./find --label none "$@" sh -c 'echo "$WORLD_SIZE ranks"'
-    ok "$what: muster waits" wait_for 20 grep -q 'waiting for hosts, for [0-9]* s at most (--max-wait)$' err
+    ok "$what: muster waits" wait_for 20 grep -q \
+        'waiting for hosts, at most [0-9]* s (--max-wait)$' err
 }
 
 # begins RANKS
@@ -76,7 +77,8 @@ waits --spares 2
 kill -INT "$pid"
 finish_run 20
 is "... ends it" "$rc" 130
-ok "... with what was missing" grep -q 'error: --spares 2: there is only 1; interrupted$' err
+ok "... with what was missing" grep -q \
+    'error: --spares 2: there is only 1 in the list of hosts; interrupted$' err
 waits --spares 2
 kill -TERM "$pid"
 finish_run 20
@@ -101,7 +103,8 @@ begins 2
 discovered 'echo node1:1'
 run muster --host-discovery-script ./find --spares 2 --max-wait 1 true
 is "--max-wait is over: 75" "$rc" 75
-ok "... with what was missing" grep -q 'error: --spares 2: there is only 1; waited for 1 s (--max-wait)$' err
+ok "... with what was missing" grep -q \
+    'error: --spares 2: there is only 1 in the list of hosts; waited for 1 s (--max-wait)$' err
 run muster --host-discovery-script ./find --spares 2 --max-wait 0 true
 is "--max-wait=0 does not wait: 2" "$rc" 2
 
@@ -109,11 +112,12 @@ what="hosts without slots"
 discovered 'echo node1'
 waits --nnodes 2:3
 asked_again
-is "... are asked for their GPUs once" "$(grep -c 'slots are the GPUs found: node1 ' err)" 1
+is "... are asked for their GPUs once" "$(grep -c 'using the GPUs found as slots: node1 ' err)" 1
 discovered 'echo node1; echo node2:1'
 finish_run 30
 is "... and the run begins" "$rc" 0
-is "... and again when the list has changed" "$(grep -c 'slots are the GPUs found: node1 ' err)" 2
+is "... and again when the list has changed" \
+    "$(grep -c 'using the GPUs found as slots: node1 ' err)" 2
 
 what="a hostfile"
 echo 'node1 slots=1' >hosts

@@ -14,7 +14,7 @@ export MUSTER_TEST_ROOT
 # ranks WORDS...: a run whose ranks print their numbers, and what it says of slots.
 ranks() {
     run muster --agent="$test_agent" --hostfile=hosts --label=none "$@" sh -c 'echo "$RANK/$WORLD_SIZE"'
-    echo "$(sort out | xargs): $(sed -n 's/.*GPUs found: //p' err)"
+    echo "$(sort out | xargs): $(sed -n 's/.*using the GPUs found as slots: //p' err)"
 }
 is "as many as there are GPUs" "$(ranks)" "0/7 1/7 2/7 3/7 4/7 5/7 6/7: node[1-2] 3"
 is "the first hosts are asked alone" "$(ranks --num_nodes=1 -np 2)" "0/2 1/2: node1 3"

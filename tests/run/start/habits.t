@@ -26,7 +26,7 @@ grep -v '^#' >table <<'EOF'
 $on_hosts --nnodes=2 --nproc_per_node=4 train.py | 0 | 8 ranks on 2 nodes
 $on_hosts --nnodes 2:2 --nproc-per-node gpu train.py | 0 | 4 ranks on 2 nodes
 $on_hosts --nnodes=1:4 train.py | 0 | 6 ranks on 3 nodes
-$on_hosts --nnodes=4:5 train.py | 2 | no first nodes of the 3 have a number of nodes or ranks that is allowed
+$on_hosts --nnodes=4:5 train.py | 2 | no world of the first of these 3 nodes has an allowed number of nodes and ranks
 $on_hosts --spares 1 train.py | 0 | 4 ranks on 2 nodes
 $on_hosts --spares 3 train.py | 2 | --spares 3: there are only 3
 $on_hosts --nnodes=1:4 --worlds 4,2 train.py | 0 | 4 ranks on 2 nodes
@@ -35,7 +35,7 @@ $on_hosts --max_restarts 0 train.py | 0 | 6 ranks
 $on_hosts --max-restarts=3 train.py | 0 | 6 ranks
 $on_hosts -m json.tool | 0 | -u -m json.tool
 $on_hosts --role trainer train.py | 2 | --role: it is torchrun's; leave it out
-muster --standalone train.py | 2 | without a hostfile only this machine
+muster --standalone train.py | 2 | without a hostfile muster uses only this machine
 $on_hosts --rdzv_backend c10d --rdzv_endpoint te1:1 --tee 3 train.py | 2 | --rdzv_backend: .*numbers the ranks | --rdzv_endpoint: .*--master_addr=ADDR | --tee: .*--log-dir
 $on_hosts -r 3 -t 3 train.py | 2 | -r: it is torchrun's; write --log-dir | -t: it is torchrun's, write --log-dir=DIR; or pdsh's
 # accelerate
@@ -61,7 +61,7 @@ muster exec --dry-run -w te1,te2 -x te1 -l bob -f 7 -t 3 -u 60 -N date | 0 | 1 c
 muster exec --dry-run -w te1 -w te2 date | 0 | 2 commands
 muster exec --dry-run -w te1 -x te7 date | 2 | no host 'te7'
 muster exec --dry-run -w te[1-3],-te2 date | 65 | cannot begin with '-'; to leave a host out write --exclude=HOST
-muster exec --dry-run -w $PWD/machines date | 65 | '/' cannot be in a host name; for a file of hosts write --hostfile=FILE
+muster exec --dry-run -w $PWD/machines date | 65 | '/' is not allowed in a host name; for a file of hosts write --hostfile=FILE
 $exec_on -R ssh date | 2 | leave it out: muster has its own SSH client
 $exec_on -n 2 date | 2 | one command per host
 WCOLL=bare muster exec --dry-run date | 0 | 2 commands on 2 nodes
@@ -73,7 +73,7 @@ muster exec --dry-run -w ^none date | 65 | none: No such file
 muster exec --dry-run --hostfile=machines date | 0 | 2 commands on 2 nodes
 muster clean --dry-run --hostfile=machines | 0 | te\[1-2\]: 
 muster bcast --dry-run --hostfile=machines train.py | 0 | te\[1-2\]: 
-muster --dry-run --hostfile=machines train.py | 0 | machines: hosts without slots=N have 1 slot here; a run takes | 2 ranks on 2 nodes
+muster --dry-run --hostfile=machines train.py | 0 | machines: hosts without slots=N have 1 slot here; a run uses one slot per GPU | 2 ranks on 2 nodes
 muster --dry-run --hostfile=machines --num_gpus=4 train.py | 0 | 8 ranks on 2 nodes
 muster --dry-run --hostfile=pbs ./a.out | 0 | 3 ranks on 2 nodes
 muster --dry-run -H "te1, te2" date | 0 | 2 ranks on 2 nodes
@@ -103,10 +103,10 @@ muster chekc | 127 | did you mean muster check
 muster --dry-run -H te1:8 ./torchrun --nproc_per_node=8 train.py | 0 | torchrun starts ranks itself, and would run once per slot; .* leave it out
 # what a script says
 muster -H node1:1 nomodule.py | 1 | hint: .*/python3 ran the script; .*--python=FILE
-muster -H node1:1 noarg.py --lr=1 | 2 | give muster --no_local_rank, or for good | no_local_rank = yes
-muster -H node1:1 --no_python sh -c 'exit 3' | 2 | give muster --no_local_rank
-muster -H node1:1 --no_python bash -c 'exit 3' | 2 | give muster --no_local_rank
-muster -H node1:1 --no_python sleep 0 | 1 | give muster --no_local_rank
+muster -H node1:1 noarg.py --lr=1 | 2 | use muster --no_local_rank, or permanently set | no_local_rank = yes
+muster -H node1:1 --no_python sh -c 'exit 3' | 2 | use muster --no_local_rank
+muster -H node1:1 --no_python bash -c 'exit 3' | 2 | use muster --no_local_rank
+muster -H node1:1 --no_python sleep 0 | 1 | use muster --no_local_rank
 muster -H node1:2 --label=none sh -c 'echo "$HOROVOD_RANK/$HOROVOD_SIZE $OMPI_COMM_WORLD_LOCAL_RANK"' | 0 | ^0/2 0$ | ^1/2 1$
 # values that begin with '-', as argparse takes them
 $on_hosts --launcher_args '-f 9 -p 22' train.py | 0 | 6 ranks
@@ -116,8 +116,8 @@ $on_hosts --include -x train.py | 2 | write --include=-x
 $on_hosts --hotsfile=x train.py | 2 | did you mean --hostfile
 $on_hosts --epochs=3 --lr=1 train.py | 2 | option --epochs$ | option --lr$
 muster --hostfile=none train.py | 65 | hostfile none: No such file
-muster -H hosts.txt train.py | 65 | hostfile hosts.txt: No such file.*; use --hosts for names of hosts
-muster exec -H localhost --transport=ssh --ssh_port=1 date | 68 | -H localhost: there is no such file, so it was taken for a host
+muster -H hosts.txt train.py | 65 | hostfile hosts.txt: No such file.*; use --hosts for host names
+muster exec -H localhost --transport=ssh --ssh_port=1 date | 68 | -H localhost: no such file, so it was taken as a host name
 muster -H ./none train.py | 65 | hostfile ./none: No such file
 $on_hosts --num_nodes=4 train.py | 2 | there are only 3
 $on_hosts --num_gpus 0 train.py | 2 | leaves nothing to run on

@@ -25,11 +25,11 @@ hostfile 'te1 slots=1\nte2 slots=x\n' >/dev/null
 ok "the error names file and line" grep -q 'hosts:2:' err
 is "a list of hosts is no hostfile" "$(plan --hostf te1:2,te2:2 train.py)" "exit 65"
 is "more ranks than a node can have" "$(hostfile 'te1 slots=1\nte2 slots=1025\n')" "exit 2"
-ok "... names file and line" grep -q 'hosts:2: te2: 1025 ranks are more than the 1024' err
+ok "... names file and line" grep -q 'hosts:2: te2: 1025 ranks exceed the limit of 1024' err
 is "... fewer are fine" "$(plan --hostfile=hosts -np 3 train.py)" "te1:0 te2:0,1"
 is "... by another way" "$(plan -np 1048576 train.py)" "exit 2"
 is "... or in all" "$(plan -H 'te[1-1025]:1024' train.py)" "exit 2"
-ok "... names the host" grep -q 'te1025: with its 1024 ranks the run has more than the maximum of 1048576' err
+ok "... names the host" grep -q 'te1025: with its 1024 ranks the run exceeds the limit of 1048576' err
 is "no hostfile: this machine" "$(plan --num_gpus=2 train.py)" "localhost:0,1"
 is "one that is named must exist" "$(plan --hostfile=none train.py)" "exit 65"
 ok "... and is named" grep -q 'hostfile none: No such file' err

@@ -103,7 +103,7 @@ first=$(cat out)
 run muster --detach --replace --name llama $two ./rank
 second=$(cat out)
 is "--replace starts" "$rc" 0
-ok "... and says what it ends" grep -q "ending $first, launched by pid [0-9]" err
+ok "... and says what it ends" grep -q "stopping $first, launched by pid [0-9]" err
 is "... with TERM" "$(sort -u ended)" term
 run muster status "$first"
 ok "... as muster stop does" grep -q "^$first: ended 143" out
@@ -120,7 +120,7 @@ ended_with_143() {
 }
 ok "... the agents have ended the second one" wait_for 20 ended_with_143
 run muster attach "$second"
-ok "... which says why" grep -q "$third takes the place of this run (--replace)" err
+ok "... which says why" grep -q "$third replaces this run (--replace)" err
 
 # Two at once
 start muster --replace --name llama $two ./rank

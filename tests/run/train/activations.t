@@ -5,7 +5,7 @@
 . "$here/train/small.sh"
 
 activations() {
-    sed -n 's/^\([0-9.]*\) MiB of activations in a pass$/\1/p' out
+    sed -n 's/^\([0-9.]*\) MiB of activations per pass$/\1/p' out
 }
 train 9 --export kept
 losses >kept.losses

@@ -101,7 +101,8 @@ if command -v tc >/dev/null && lossy 2>tc-error; then
     check -T "$(stretched 2)"
     is "a link that loses large packets: 6" "$rc" 6
     ok "... it is named, and its direction, and what to compare" grep -q \
-        '^  node2 does not reach node3 at 10.99.0.4 (eth0), only the reverse: it connects, but large .* MTU' out
+        "^  node2 does not reach node3 at 10.99.0.4 (eth0), although the reverse works: \
+it connects, but large .* MTU" out
     ip -n node3 link del direct
 else
     skip "a link that loses large packets" "tc cannot do that here: $(cat tc-error 2>/dev/null)"
@@ -147,7 +148,7 @@ run muster --label none --grace 2 -H node1,node2:2,node3 \
     sh -c '[ "$RANK" != 2 ] || exec sleep 100; exec muster-train check -T 1'
 is "a rank that never comes: 4" "$rc" 4
 ok "... it is the verdict" grep -q '^  PMI barrier: not all 4 ranks arrived within 1 s' out
-ok "... its node's other rank names it" grep -q 'within 1 s: rank 2 of this node did not' err
+ok "... its node's other rank names it" grep -q 'within 1 s: rank 2 on this node did not' err
 
 # muster check takes the muster-train beside it: one that hangs on node2.
 mkdir bin
@@ -159,6 +160,7 @@ exec $(command -v muster-train) "\$@"
 END
 run bin/muster check --agent "$top_builddir/agent/muster-agent" --grace 2 -H node1,node2,node3 -- -T 1
 is "a node of which nothing comes: 4" "$rc" 4
-ok "... is named" grep -q '^muster: not all ranks of node2 had come, the other nodes waited' err
+ok "... is named" grep -q \
+    '^muster: not all ranks on node2 had arrived; the other nodes waited for them' err
 ok "nothing is left" no_leftovers
 finish

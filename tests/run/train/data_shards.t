@@ -75,7 +75,8 @@ run muster --label none --shards-resume long -H node1,node2 \
     $(train --data-shards --steps 600 --checkpoint_dir save)
 is "shards that are done and not in the checkpoint are refused at once" \
     "$rc $(grep -c '^step' out)" "1 0"
-ok "... with what to do" grep -q '4800 samples are done, but the checkpoint has seen only 0' err
+ok "... with what to do" grep -q \
+    '4800 samples are done, but the checkpoint includes only 0: continue' err
 echo global_step600 >save/latest
 
 run muster --label none -H node1,node2 \

@@ -28,7 +28,8 @@ train 1 --model exported
 is "... it is the same as not to ask" "$(losses)" "$(cat off)"
 train 1 --dropout 1
 is "a rate of 1: 2" "$rc" 2
-ok "... is refused by name" grep -q -e "--dropout: '1' is not a number from 0 to less than 1" err
+ok "... is refused by name" grep -q -e \
+    "--dropout: '1' is not a number of at least 0 and less than 1" err
 # Four ranks in two passes drop what one drops.
 sed 's/"steps_per_print"/"gradient_accumulation_steps": 2, &/; s/: 6,/: 8,/' ds.json >ds8.json
 # shellcheck disable=SC2086

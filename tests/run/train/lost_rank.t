@@ -29,7 +29,7 @@ all_lose() {
     tried=0 wrong=0 spoke=0
     while [ $tried -lt 6 ]; do
         lose KILL $((tried % 4)) 60 15
-        grep -v ': lost rank 2 on [^,]* (its process has ended)$' said >&2 && wrong=$((wrong + 1))
+        grep -v ': lost rank 2 on [^,]* (its process has exited)$' said >&2 && wrong=$((wrong + 1))
         spoke=$((spoke + what))
         tried=$((tried + 1))
     done
@@ -38,7 +38,8 @@ all_lose() {
     lose STOP 2 "$(stretched 2)" 30
     # The first to wait too long ends, which breaks its connections, and then muster continues what
     # was stopped, to end it.
-    misses=': (no end within [0-9.]+ s:|lost) rank 2 on [^,]* \((does not answer|another rank misses it)\)$'
+    lost='(not finished within [0-9.]+ s:|lost) rank 2 on [^,]*'
+    misses=": $lost \\((does not answer|another rank has lost it)\\)\$"
     is "$1, stopped: all others say so, and name it" "$(grep -Ec "$misses" said)" 3
 }
 

@@ -65,13 +65,15 @@ sed -i 's/3e-3/1e38/' ds.json
 train 9
 is "weights that grow beyond all numbers: 1" "$rc" 1
 ok "... it is told when and where" grep -Eq \
-    'step [23]: the loss is not finite, and first the output of (the|block [123] of 3)' err
+    "step [23]: the loss is not finite; \
+the first output that is not finite is that of (the|block [123] of 3)" err
 config '"fp16": { "enabled": true, "initial_scale_power": 1, "hysteresis": 1 },'
 sed -i 's/3e-3/1e9/' ds.json
 train 9
 is "in half, where no smaller scale helps: 1" "$rc" 1
 ok "... likewise" grep -Eq \
-    'overflow even at the smallest loss scale, 1, and first the output of (the|block [123] of 3)' err
+    "overflow even at the smallest loss scale, 1; \
+the first output that is not finite is that of (the|block [123] of 3)" err
 mkdir -p "logs/csv/a job"
 ln -s /dev/full "${csv}_lr.csv"
 config "$monitors"

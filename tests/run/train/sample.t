@@ -56,12 +56,14 @@ refused() {
 status=2
 refused "--model is missing" --prompt x
 refused "--prompt is missing" --model gpt2
-refused "--temperature: .hot. is not a number from 0 to 100" --model gpt2 --prompt x --temperature hot
+refused "--temperature: .hot. is not a number from 0 to 100" \
+    --model gpt2 --prompt x --temperature hot
 refused "unknown option --tokens" --model gpt2 --tokens 3
 status=1
 refused "nothing/config.json: No such file" --model nothing --prompt x
-refused "--length 99: the model takes 32 tokens at most" --model gpt2 --prompt x --length 99
-refused "there is no _ to fill" --model hello --prompt x
-refused "it has 33 bytes, and --length is 32" --model hello --prompt "_23456789012345678901234567890123"
-refused "it is empty" --model gpt2 --prompt ""
+refused "--length 99: the model accepts at most 32 tokens" --model gpt2 --prompt x --length 99
+refused "--prompt: no _ to fill" --model hello --prompt x
+refused "--prompt: 33 bytes are more than --length 32" \
+    --model hello --prompt "_23456789012345678901234567890123"
+refused "--prompt is empty" --model gpt2 --prompt ""
 finish

@@ -88,9 +88,9 @@ is "weights that a GPU has exported can be read" "$rc" 0
 train cuda 2 2 '' '"fp16": { "enabled": true, "initial_scale_power": 34, "hysteresis": 1 },'
 is "half: 0" "$rc" 0
 ok "... a gradient that is not finite is named" \
-    grep -q 'is not finite.*: skipped, the loss scale is now' err
+    grep -q 'is not finite.*; step skipped, the loss scale is now' err
 
 train gpu 1 0 '' ''
 is "--device gpu: 2" "$rc" 2
-ok "... it says what there is" grep -q -- '--device gpu: it is auto, cpu or cuda' err
+ok "... it says what there is" grep -q -- '--device gpu: must be auto, cpu or cuda' err
 finish

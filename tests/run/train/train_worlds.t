@@ -72,10 +72,11 @@ kill -CONT $waits 2>/dev/null || : # if muster has not done so already
 ok "four continue" wait_for 120 has_step $((steps + 1)) 2
 kill -INT "$pid"
 finish_run 30
-is "each on as many ranks as there were" "$(sed -n 's/^continuing .*, of \([0-9] ranks\)/\1/p' out |
-    tr '\n' ';')" "4 ranks;3 ranks;"
+is "each on as many ranks as there were" \
+    "$(sed -n 's/^continuing .*, saved by \([0-9] ranks\)/\1/p' out |
+        tr '\n' ';')" "4 ranks;3 ranks;"
 ok "before the last step that is compared" [ "$(sed -n \
-    's/^continuing .*global_step\([0-9]*\), of 3 ranks/\1/p' out)" -lt $steps ]
+    's/^continuing .*global_step\([0-9]*\), saved by 3 ranks/\1/p' out)" -lt $steps ]
 ok "with the loss of the undisturbed run at each step" same_curve
 ok "nothing is left" no_leftovers
 finish

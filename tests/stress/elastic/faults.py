@@ -151,7 +151,7 @@ def a_node_is_drained(schedule):
     if done.returncode == 0:
         schedule.leaving.add(node)
         schedule.back.pop(node, None)
-    elif 'is no node of this run' not in done.stderr and not is_over(done):
+    elif 'is not a node of this run' not in done.stderr and not is_over(done):
         schedule.problems.append(f'drain: {done.stderr}')
 
 

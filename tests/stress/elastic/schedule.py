@@ -27,7 +27,7 @@ RESTS_S = 60   # then it must have come to rest
 JOINS_S = 5    # at the latest after it was offered a node is there
 STILL_S = 0.4  # so long it is in that state
 GENERATION = re.compile(r'^muster: (?:[\d:.]+ )?generation (\d+): (.*)$', re.M)
-RESUMED = re.compile(r'^muster: .* is started again: generation (\d+)$', re.M)
+RESUMED = re.compile(r'^muster: restarting .*: generation (\d+)$', re.M)
 LOST = re.compile(r'node\d+')
 
 
@@ -328,12 +328,12 @@ class Schedule:
             if not ended or len(ended) != ended[0].world:
                 self.problems.append(f'status 0, but {len(ended)} ranks have ended well')
         elif self.status == 75:
-            if 'no node took the place within' not in err or 'muster resume ' not in err:
+            if 'no node took its place within' not in err or 'muster resume ' not in err:
                 self.problems.append('status 75 without its message')
             if len(self.usable()) >= self.least:
                 self.problems.append('status 75, though there were nodes enough')
         elif self.status is None or self.status - 128 not in self.signals or \
-                'no restart: ' not in err:
+                not re.search('no restart(:| for) ', err):
             self.problems.append(f'exit status {self.status}')
         if self.status is not None and self.status >= 0:
             said = json.loads(self.output('end.json') or '{}').get('exit_status')

@@ -85,7 +85,7 @@ static void read_all(struct checkpoint *checkpoint, uint64_t total)
     piece.mean = xcalloc(total + 1, sizeof(float));
     piece.square = xcalloc(total + 1, sizeof(float));
     if (checkpoint_read(checkpoint, &piece, 1, &err) < 0)
-        expect(strstr(err.text, "shard-00000: damaged: block") != NULL);
+        expect(strstr(err.text, "shard-00000: damaged: wrong checksum of block") != NULL);
     free(piece.param);
     free(piece.mean);
     free(piece.square);

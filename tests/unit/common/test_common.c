@@ -335,7 +335,8 @@ static void ranges_refused(void **state)
           "'n[1234567890123456789]': '1234567890123456789' is not a number or a range such as "
           "01-16" },
         { "n[3-1]", "'n[3-1]': '3-1' counts down" },
-        { "n[1-05]", "'n[1-05]': '1-05' begins and ends with a different number of digits" },
+        { "n[1-05]",
+          "'n[1-05]': '1-05' has a different number of digits at its beginning and end" },
         { "n[1-65537]", "'n[1-65537]': more than 65536 names" },
         { "n[1-256][1-257]", "'n[1-256][1-257]': more than 65536 names" },
         { "[1][1][1][1][1][1][1][1][1]",

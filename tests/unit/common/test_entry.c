@@ -153,16 +153,16 @@ static void test_bad_bytes(void **state)
         { 8, 0x80, "impossible" }, /* size */
         { 24, 0x7f, "impossible" }, /* nanoseconds */
         { 0, 'd', "impossible" },   /* a directory of 5 bytes */
-        { 28, 0xff, "cut off" },
-        { 29, 4, "cut off" },
+        { 28, 0xff, "truncated" },
+        { 29, 4, "truncated" },
         { 29, 0, "an empty name" },
-        { 30, 0xff, "cut off" },
+        { 30, 0xff, "truncated" },
         { 32, '/', "absolute" },
         { 33, 0, "NUL" },
         { 34, '/', "empty name" },
-        { 1, -1, "cut off" },
-        { 31, -1, "cut off" },
-        { 34, -1, "cut off" },
+        { 1, -1, "truncated" },
+        { 31, -1, "truncated" },
+        { 34, -1, "truncated" },
     };
     unsigned char *body;
     struct entry   got;

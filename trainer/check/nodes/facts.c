@@ -184,7 +184,8 @@ static void add_iface(struct strlist *facts, const struct iface *iface)
     for (i = 0; files[i] != NULL; i++) {
         snprintf(path, sizeof path, "/sys/class/net/%s/%s", iface->name, files[i]);
         if (read_text(path, text, sizeof text))
-            strlist_addf(facts, "its %s\t%.*s", files[i], (int)strcspn(text, "\n"), text);
+            strlist_addf(facts, "the interface's %s\t%.*s", files[i], (int)strcspn(text, "\n"),
+                         text);
     }
 }
 

@@ -100,8 +100,7 @@ static double best_of(const struct matrix *matrix, int node)
     return best;
 }
 
-/* Of two middle values, takes the upper: with four nodes, a slow one is in half of the
- * pairs. */
+/* Takes the upper of two middle values: with four nodes, a slow one is in half of the pairs. */
 static double median_of(double *values, int count)
 {
     if (count == 0)

@@ -71,7 +71,7 @@ char *post_get(struct pmi *pmi, const char *name, int rank, struct error *err)
     if (i == pieces && text != NULL && unescape(text) == 0)
         return text;
     if (i == pieces)
-        err_set(err, "what rank %d says of %s cannot be read", rank, name);
+        err_set(err, "the text of rank %d for %s cannot be parsed", rank, name);
     free(text);
     return NULL;
 }

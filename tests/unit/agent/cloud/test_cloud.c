@@ -111,7 +111,7 @@ static void no_name(void **state)
     (void)state;
     assert_int_equal(cloud_read(azure, 200, preempt, strlen(preempt), "", NOW, &notice, &err),
                      CLOUD_UNKNOWN);
-    assert_non_null(strstr(err.text, "what this VM is called"));
+    assert_non_null(strstr(err.text, "the name of this VM"));
     assert_int_equal(cloud_read(azure, 200, reboot, strlen(reboot), "", NOW, &notice, &err),
                      CLOUD_SAFE);
 }

@@ -31,7 +31,7 @@
 
 #define H      "HTTP/1.1 200 OK\r\n"
 #define L(n)   "Content-Length: " #n "\r\n"
-#define NONE   "what it says is not understood"
+#define NONE "its answer is not valid HTTP"
 #define LATE   "its answer took too long"
 #define FAR_S  30   /* of a deadline that must not be met; less than those of evhttp */
 #define NEAR_S 0.05 /* of one that must */

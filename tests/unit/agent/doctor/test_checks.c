@@ -230,7 +230,7 @@ static void sshd(void **state)
     put("/etc/ssh/sshd_config", "ClientAliveInterval 4\nMaxStartups 3\n");
     if (geteuid() == 0) {
         SAYS(sshd_check, "{}", "silent for 12 s");
-        SAYS(sshd_check, "{}", "logins from 3 at a time on");
+        SAYS(sshd_check, "{}", "logins when 3 are in progress");
     }
 }
 
@@ -264,7 +264,7 @@ static void files(void **state)
 
     (void)state;
     SAYS(files_check, "{\"cwd\":\"/nonexistent\"}",
-         "the working directory /nonexistent is not there");
+         "the working directory /nonexistent does not exist");
     SAYS(files_check, "{\"script\":\"/nonexistent/x.py\"}",
          "/nonexistent/x.py: No such file or directory");
     SAYS(files_check, "{\"script\":\"/\"}", "");
@@ -273,7 +273,7 @@ static void files(void **state)
     SAYS_NOT(files_check, "{\"master_port\":-1}", "level");
     put("/save/latest", "global_step7\n");
     request = xasprintf("{\"paths\":[\"%s/save\"]}", root);
-    SAYS(files_check, request, "latest names global_step7, which is not there");
+    SAYS(files_check, request, "latest names global_step7, which does not exist");
     put("/save/global_step7/mp_rank_00_model_states.pt", "x");
     SAYS_NOT(files_check, request, "level");
     put("/save/global_step7/zero_pp_rank_0_mp_rank_00_optim_states.pt", "");
@@ -282,8 +282,9 @@ static void files(void **state)
     put("/save/global_step7/zero_pp_rank_1_mp_rank_01_optim_states.pt", "x");
     SAYS_NOT(files_check, request, "level");
     put("/save/global_step7/zero_pp_rank_2_mp_rank_00_optim_states.pt", "x");
-    SAYS(files_check, request, "save/global_step7 has not all of its files: 2 of "
-                               "zero_pp_rank_#_mp_rank_00_optim_states.pt from 0 to 2");
+    SAYS(files_check, request,
+         "save/global_step7 lacks some of its files: 2 of "
+         "zero_pp_rank_#_mp_rank_00_optim_states.pt from 0 to 2");
     put("/save/latest", "global_step8");
     put("/save/global_step8/shard-00009", "x"); /* a node may have those of its own ranks */
     put("/save/global_step8/shard-00010", "x");
@@ -292,7 +293,7 @@ static void files(void **state)
     put("/save/global_step8/shard-00012", "x");
     SAYS(files_check, request, "3 of shard-# from 9 to 12");
     put("/save/latest", "../x\n");
-    SAYS(files_check, request, "which is not there");
+    SAYS(files_check, request, "which does not exist");
     free(request);
     SAYS_NOT(files_check, "{\"master_port\":70000}", "level");
 }
@@ -330,7 +331,8 @@ static void python(void **state)
     request = xasprintf("{\"python\":\"%s\"}", path);
     SAYS(python_check, request, "{\"fact\":\"version of torch\",\"value\":\"2.4.0\"}");
     SAYS_NOT(python_check, request, "\"9\"");
-    SAYS(python_check, request, "torchrun begins with #!/nonexistent/python, which is not there");
+    SAYS(python_check, request,
+         "torchrun begins with #!/nonexistent/python, which does not exist");
     SAYS_NOT(python_check, request, "pip begins");
     put("/bin/python", "#!/bin/sh\necho no memory >&2\nexit 1\n");
     SAYS(python_check, request, "exit status 1: no memory");

@@ -162,9 +162,9 @@ static void test_is_explained(void **state)
     assert_explained((struct guard_message){ .failure = { SPAWN_BIND, EINVAL } }, 126,
                      "cannot bind /no/such/program to its cores: Invalid argument");
     assert_explained((struct guard_message){ .value = SIGINT }, EXIT_LOST,
-                     "rank 6 was ended by SIGINT before it was started");
+                     "rank 6 was killed by SIGINT before it started");
     assert_explained((struct guard_message){ .value = 3 << 8 }, EXIT_LOST,
-                     "rank 6 was ended by SIGKILL before it was started");
+                     "rank 6 was killed by SIGKILL before it started");
 }
 
 int main(void)

@@ -265,7 +265,7 @@ static void test_resource_goes(void **state)
     assert_true(the("a")->is_claimed);
     resource_gone("a", "r1");
     assert_false(the("a")->is_claimed);
-    assert_true(is_held("a")); /* its objects are still there */
+    assert_true(is_held("a")); /* its objects still exist */
     assert_null(the("a")->resource);
     anchor_gone("a", "u1", "r1");
     assert_false(is_held("a"));

@@ -38,7 +38,7 @@ static void test_take(void **state)
     lease_begin(&lease, NULL, "l", "me");
     assert_true(lease_may_take(&lease, NULL, NOW)); /* there is none */
     assert_true(may_take(&lease, "", "1", 15, 0));  /* given back */
-    assert_true(may_take(&lease, "me", "2", 15, 0)); /* of this one before it was started again */
+    assert_true(may_take(&lease, "me", "2", 15, 0)); /* of this one before it started again */
     assert_false(may_take(&lease, "you", "3", 15, 0));
     assert_false(may_take(&lease, "you", "3", 15, 15));
     assert_false(may_take(&lease, "you", "4", 15, 16)); /* renewed */

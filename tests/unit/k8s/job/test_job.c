@@ -266,14 +266,14 @@ static void test_old_spellings(void **state)
 static const struct {
     const char *text, *says;
 } bad_documents[] = {
-    { "", "nothing in it" },
+    { "", "f:1: the document is empty" },
     { "a: b: c", "f:1:" },
     { "[1, 2", "f:" },
     { "3", "a job is an object" },
     { "a: 1\n---\nb: 2", "more than one document" },
     { "a: &x 1\nb: *x", "aliases" },
     { "a: !!int 1", "tags" },
-    { "a: 1\na: 2", "f:2: a field is there twice" },
+    { "a: 1\na: 2", "f:2: duplicate field" },
     { "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[",
       "nested too deeply" },
     { "{}", "apiVersion: must be muster.dev/v1beta1" },
@@ -285,7 +285,7 @@ static const struct {
       "spec.runLauncherAsWorker: is not supported" },
     { MPI("runPolicy: {schedulingPolicy: {}},", "command: [mpirun, a]"),
       "spec.runPolicy.schedulingPolicy: is not supported yet" },
-    { MPI("runPolicy: {managedBy: x},", "command: [mpirun, a]"), "managedBy: is of another" },
+    { MPI("runPolicy: {managedBy: x},", "command: [mpirun, a]"), "managedBy: belongs to another" },
     { MPI("runPolicy: {suspnd: true},", "command: [mpirun, a]"), "did you mean suspend?" },
     { MPI("mpiImplementation: Other,", "command: [mpirun, a]"), "one of OpenMPI, Intel, MPICH" },
     { MPI("slotsPerWorker: 0,", "command: [mpirun, a]"), "slotsPerWorker: must be a number" },
@@ -318,8 +318,8 @@ static const struct {
     { HEAD "spec: {wroker: {}}", "spec.wroker: there is no such field; did you mean worker?" },
     { RUN("run: {python: [a.py], exec: [b]}"),
       "exactly one of python, module and exec, not 2" },
-    { RUN("run: {python: []}"), "spec.config.run.python: must begin with what to run" },
-    { RUN("run: {python: [--hostfile=x, a.py]}"), "must begin with what to run" },
+    { RUN("run: {python: []}"), "spec.config.run.python: must begin with the program to run" },
+    { RUN("run: {python: [--hostfile=x, a.py]}"), "must begin with the program to run" },
     { RUN("run: {python: 'a.py --x'}"), "must be a list of strings" },
     { RUN("run: {exec: [a, 3]}"), "spec.config.run.exec: must be a list of strings" },
     { RUN("run: {exec: [a]}, autotune: tune"), "spec.config.autotune: is not supported" },
@@ -354,7 +354,7 @@ static const struct {
       "spec.elastic.maxReplicas: is missing" },
     { HEAD "spec: {worker: {" IMAGE
            "}, config: {run: {exec: [a]}}, scheduler: {gang: volcano, t9kScheduler: {queue: q}}}",
-      "spec.scheduler.t9kScheduler: does not go with gang" },
+      "spec.scheduler.t9kScheduler: cannot be combined with gang" },
     { HEAD "spec: {worker: {" IMAGE
            "}, config: {run: {exec: [a]}}, scheduler: {t9kScheduler: {priority: 101}}}",
       "spec.scheduler.t9kScheduler.priority: must be a number from 0 to 100" },
@@ -367,7 +367,7 @@ static const struct {
     { POD("containers: [3]"), "containers[0]: must be an object" },
     { POD("containers: [{name: worker}]"), "image: is missing" },
     { POD("containers: [{image: i}], volumes: 3"), "volumes: must be a list" },
-    { POD("containers: [{image: i}], volumes: [{name: muster-x}]"), "not begin with muster-" },
+    { POD("containers: [{image: i}], volumes: [{name: muster-x}]"), "must not begin with muster-" },
     { BOX("env: {}"), "containers[0].env: must be a list" },
     { WORKER("template: {metadata: x, spec: {containers: [{image: i}]}}"),
       "worker.template.metadata: must be an object" },
@@ -375,9 +375,9 @@ static const struct {
       "worker.template.metadata.labels: must be an object" },
     { BOX("resources: {limits: {a/gpu: 9223372036854775807, b/gpu: \"9999999999999999999\"}}"),
       "at most 1024 GPUs" },
-    { BOX("command: [a]"), "what to train belongs into config.run" },
+    { BOX("command: [a]"), "the training command belongs in config.run" },
     { BOX("resources: {limits: {memory: 4GB}}"),
-      "resources.limits.memory: '4GB' is no quantity" },
+      "resources.limits.memory: '4GB' is not a quantity" },
     { BOX("resources: {limits: {memory: [4]}}"), "must be a quantity" },
     { BOX("resources: {limits: {memory: 1Gi}, requests: {memory: 2Gi}}"),
       "resources.requests.memory: 2Gi is not the limit 1Gi; write 1Gi" },
@@ -434,15 +434,15 @@ static void test_bad_options(void **state)
         { { "--name=j", "--image=i", NULL }, "there is nothing to run" },
         { { "--name=j", "--", "a.py", NULL }, "image: is missing; write --image" },
         { { "--name", NULL }, "--name: the value is missing" },
-        { { "--imag=x", NULL }, "there is no option '--imag'; did you mean --image?" },
-        { { "-x", NULL }, "there is no option '-x'" },
+        { { "--imag=x", NULL }, "unknown option '--imag'; did you mean --image?" },
+        { { "-x", NULL }, "unknown option '-x'" },
         { { "--run-as-root=1", NULL }, "--run-as-root takes no value" },
         { { "--workers=0", NULL }, "--workers: '0' is not a number from 1 to 1000" },
         { { "--gpus=many", NULL }, "--gpus: 'many' is not a number" },
         { { "--memory=4Gib", NULL }, "there is no unit 'Gib'" },
-        { { "--cpu=-1", NULL }, "--cpu: '-1' is no quantity" },
+        { { "--cpu=-1", NULL }, "--cpu: '-1' is not a quantity" },
         { { "--data=claim", NULL }, "is not CLAIM:/PATH" },
-        { { "--data=claim:/a:rw", NULL }, "must end with :ro" },
+        { { "--data=claim:/a:rw", NULL }, "may have only :ro after the path" },
         { { "--env=A", NULL }, "--env: 'A' is not NAME=VALUE" },
         { { "--env-from-secret=A=b", NULL }, "is not NAME=SECRET/KEY" },
         { { "--toleration=:x", NULL }, "is not KEY[=VALUE]" },
@@ -454,7 +454,7 @@ static void test_bad_options(void **state)
         { { "--ttl-after-finished=x", NULL }, "--ttl-after-finished" },
         { { "--working-dir=a", NULL }, "must begin with /" },
         { { "--image-pull-policy=x", NULL }, "must be Always, IfNotPresent or Never" },
-        { { "--queue=", NULL }, "--queue: must have the name of a queue" },
+        { { "--queue=", NULL }, "--queue: must be the name of a queue" },
         { { "--name=j", "--image=i", "--tensorboard", "--logdir=logs", "a.py", NULL },
           "logdir: 'logs' must begin with /" },
         { { "--name=j", "--image=i", "--gpus=2", "--slots=3", "a.py", NULL },
@@ -571,7 +571,7 @@ static void test_elastic(void **state)
     assert_true(json_equal(document, copy));
     job.workers = 5;
     assert_int_equal(job_check(&job, &err), -1);
-    assert_non_null(strstr(err.text, "not from minReplicas to maxReplicas, 2 to 4"));
+    assert_non_null(strstr(err.text, "not between minReplicas and maxReplicas, 2 and 4"));
     json_decref(document);
     json_decref(copy);
     job_clear(&job);

@@ -36,7 +36,7 @@ static void test_host(void **state)
     assert_null(json_object_get(launcher, "hostIPC"));
     privileges_warn(&job);
     assert_int_equal(job.warnings.count, 2);
-    assert_non_null(strstr(job.warnings.item[0], "a node can have one of them"));
+    assert_non_null(strstr(job.warnings.item[0], "a node can run only one of them"));
     json_decref(worker);
     json_decref(launcher);
     job_clear(&job);

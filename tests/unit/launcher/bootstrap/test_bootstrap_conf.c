@@ -58,7 +58,7 @@ static void mistakes(void **state)
         { "[data]\nmount\n", "my.conf:2: this is neither" },
         { "[data]\nmount = data\n", "'data' is not an absolute path" },
         { "[data]\nmount = /data/../etc\n", "not an absolute path without '..'" },
-        { "[data]\nmount = /my data\n", "has a blank" },
+        { "[data]\nmount = /my data\n", "contains a space" },
         { "[data]\nmount = /a\nmount = /b\n", "my.conf:3: [data] mount is set twice" },
         { "[data]\nmarker = ../x\n", "not a path below the mount point" },
         { "[data]\nmarker = /x\n", "not a path below the mount point" },
@@ -72,7 +72,7 @@ static void mistakes(void **state)
         { "[hosts]\nnetwork = 10.0.0.0\n", "not of the form 10.0.0.0/8" },
         { "[hosts]\nnetwork = 10.0.0.0/33\n", "not of the form 10.0.0.0/8" },
         { "[hosts]\nnetwork = 10.0.0/8\n", "not of the form 10.0.0.0/8" },
-        { "[data]\nlabel = a\x01z\n", "has a control character" },
+        { "[data]\nlabel = a\x01z\n", "contains a control character" },
         { "[data]\nlabel = a\xffz\n", "is not UTF-8" },
         { "[warm]\nstreams = 0\n", "[warm] streams:" },
     };

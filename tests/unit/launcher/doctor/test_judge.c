@@ -138,12 +138,12 @@ static void names(void **state)
     fact(0, "hostname", "\"te1\"");
     fact(0, "addresses of names", "{\"te1\":[\"127.0.1.1\"], \"te2\":[\"10.0.0.2\"]}");
     fact(3, "addresses of names", "{\"te1\":[], \"te2\":[\"10.0.0.9\"]}");
-    expect("warn [\"te4\"] te1 is not known there (elsewhere 10.0.0.1)\n"
+    expect("warn [\"te4\"] it does not know the name te1 (elsewhere 10.0.0.1)\n"
            "fail [\"te4\"] te2 is 10.0.0.9 there, but 10.0.0.2 elsewhere\n");
     /* Known to one alone: the others lack it. */
     fact_of_all("addresses of names", "{\"te1\":[]}");
     fact(1, "addresses of names", "{\"te1\":[\"10.0.0.1\"]}");
-    expect("warn [\"te3\",\"te4\"] te1 is not known there (elsewhere 10.0.0.1)\n");
+    expect("warn [\"te3\",\"te4\"] it does not know the name te1 (elsewhere 10.0.0.1)\n");
 }
 
 static void twins(void **state)
@@ -154,14 +154,14 @@ static void twins(void **state)
     fact(3, "hostname", "\"te4\"");
     fact(2, "host key", "\"ssh-ed25519 AAAAabcdefghi\"");
     fact(3, "host key", "\"ssh-ed25519 AAAAabcdefghi\"");
-    expect("fail [\"te1\",\"te2\"] they have one host name: te1\n"
-           "warn [\"te3\",\"te4\"] they have one ssh host key: ...bcdefghi\n");
+    expect("fail [\"te1\",\"te2\"] they have the same host name: te1\n"
+           "warn [\"te3\",\"te4\"] they have the same ssh host key: ...bcdefghi\n");
     json_object_set(hello[3], "boot_id", json_object_get(hello[2], "boot_id"));
-    expect("fail [\"te3\",\"te4\"] they are one machine (boot id boot2)\n"
-           "fail [\"te1\",\"te2\"] they have one host name: te1\n");
+    expect("fail [\"te3\",\"te4\"] they are the same machine (boot id boot2)\n"
+           "fail [\"te1\",\"te2\"] they have the same host name: te1\n");
     json_object_set_new(hello[3], "netns", json_integer(2)); /* containers of one machine */
     fact(3, "host key", "\"another\"");
-    expect("fail [\"te1\",\"te2\"] they have one host name: te1\n");
+    expect("fail [\"te1\",\"te2\"] they have the same host name: te1\n");
 }
 
 static void clocks(void **state)
@@ -210,7 +210,7 @@ static void ways(void **state)
     expect("");
     fact(2, "peers", "{\"listens\":true}");
     fact(3, "peers", "{\"reached\":[{\"node\":2, \"if\":\"eth0\", \"mtu\":1500}], \"failed\":[]}");
-    expect("fail [\"te1\",\"te2\"] it does not reach high TCP ports of te3: timed out\n");
+    expect("fail [\"te1\",\"te2\"] it cannot reach high TCP ports of te3: timed out\n");
     unreached(0, "123", false);
     unreached(1, "", false);
     expect("fail [\"te1\"] it reaches no other node on high TCP ports\n");
@@ -250,20 +250,20 @@ static void speeds(void **state)
             speed(from, 1 + step, ((int)from + step) % NODES, 100, 0.1);
     expect("");
     speed(0, 2, 1, 45, 0.1);
-    expect("warn [\"te1\"] it sends 45 MB/s to te2, 100 are usual\n");
+    expect("warn [\"te1\"] it sends 45 MB/s to te2, but 100 MB/s is usual\n");
     speed(0, 5, 1, 95, 9); /* the best of two counts */
     expect("");
     speed(3, 3, 1, 100, 2.5);
-    expect("warn [\"te4\"] a message to te2 and back takes 2.5 ms, 0.1 are usual\n");
+    expect("warn [\"te4\"] a round trip to te2 takes 2.5 ms, but 0.1 ms is usual\n");
     speed(3, 3, 1, 100, 0.7); /* little is no matter, however many times more it is */
     for (step = 1; step < NODES; step++)
         speed(2, 1 + step, (2 + step) % NODES, 30 + step, 0.1);
-    expect("warn [\"te3\"] it sends 33 MB/s at most, 100 are usual\n");
+    expect("warn [\"te3\"] it sends at most 33 MB/s, but 100 MB/s is usual\n");
     for (step = 1; step < NODES; step++) {
         speed(2, 1 + step, (2 + step) % NODES, 100, 0.1);
         speed((size_t)(2 + NODES - step) % NODES, 1 + step, 2, 20, 0.1);
     }
-    expect("warn [\"te3\"] it gets 20 MB/s at most, 100 are usual\n");
+    expect("warn [\"te3\"] it receives at most 20 MB/s, but 100 MB/s is usual\n");
 }
 
 static void addresses(const char *first, const char *second)
@@ -287,11 +287,9 @@ static void public_addresses(void **state)
     addresses("10.1.2.3", "198.51.100.7"); /* one of lo's, in this test */
     expect("");
     addresses("10.1.2.3", "2001:db8::7");
-    expect("warn [\"te1\"] its address 2001:db8::7 is public, and MASTER_PORT listens on it, "
-           "too\n");
+    expect("warn [\"te1\"] its address 2001:db8::7 is public, and MASTER_PORT listens on it\n");
     addresses("172.32.0.1", "2001:db8::7");
-    expect("warn [\"te1\"] its address 172.32.0.1 is public, and MASTER_PORT listens on it, "
-           "too\n");
+    expect("warn [\"te1\"] its address 172.32.0.1 is public, and MASTER_PORT listens on it\n");
 }
 
 /* A hostile node says anything; nothing of it may break the table. */

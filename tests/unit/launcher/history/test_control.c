@@ -108,10 +108,12 @@ static void lines(void **state)
         { "count no\n", "error not today\n" },
         { "count a\ncount b\n", "ok 1 words\n" }, /* one line a connection */
         { "count\n", "error usage: count WORD...\n" },
-        { "drain 1 te1\n",
-          "error this run does not know 'drain'; is it of another version of muster?\n" },
-        { "\n", "error this run does not know ''; is it of another version of muster?\n" },
-        { "   \n", "error this run does not know '   '; is it of another version of muster?\n" },
+        { "drain 1 te1\n", "error this run does not know 'drain'; was it started by another "
+                           "version of muster?\n" },
+        { "\n",
+          "error this run does not know ''; was it started by another version of muster?\n" },
+        { "   \n", "error this run does not know '   '; was it started by another version of "
+                   "muster?\n" },
         { "\x1b[31mcount\n", NULL },
         { "count a", "" }, /* cut off */
         { "", "" },

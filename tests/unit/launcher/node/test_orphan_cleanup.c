@@ -113,8 +113,9 @@ static void test_ended(void **state)
     greet();
     find(json_pack("[o, o]", process(12, "sleep 60", true), process(13, "python3 x.py", true)));
     fake_close(&fakes[1], NULL, false);
-    expect(*state, 2, 0, "2 of the run's processes had to be ended: pid 12 (sleep 60), "
-                         "pid 13 (python3 x.py)");
+    expect(*state, 2, 0,
+           "2 processes of the run had to be killed: pid 12 (sleep 60), "
+           "pid 13 (python3 x.py)");
 }
 
 /* Those that are left are named, and of many only the first. */
@@ -130,7 +131,7 @@ static void test_left(void **state)
     find(processes);
     fake_close(&fakes[1], "muster-agent was killed", false);
     expect(*state, 1, 6,
-           "6 of the run's processes could not be ended: pid 10 (stuck), pid 11 (stuck), "
+           "6 processes of the run could not be killed: pid 10 (stuck), pid 11 (stuck), "
            "pid 12 (stuck), pid 13 (stuck) ...");
 }
 
@@ -160,7 +161,7 @@ static void test_left_at_once(void **state)
 {
     greet();
     fake_close(&fakes[1], NULL, false);
-    expect(*state, -1, -1, "not checked: agent: it ended at once");
+    expect(*state, -1, -1, "not checked: agent: it exited at once");
 }
 
 static void test_error(void **state)
@@ -184,7 +185,7 @@ static void test_too_early(void **state)
 {
     find(json_array());
     fake_close(&fakes[1], NULL, false);
-    expect(*state, -1, -1, "not checked: agent: it ended at once");
+    expect(*state, -1, -1, "not checked: agent: it exited at once");
 }
 
 static void test_no_frame(void **state)

@@ -257,8 +257,8 @@ static void commands_that_take_a_run(void **state)
     assert_int_equal(options.tail, 5);
     ACCEPT("attach");
     assert_int_equal(options.tail, -1);
-    REFUSE("--tail: not an option of muster status, only of attach", "status", "--tail=1");
-    REFUSE("--tail: not an option of muster run, only of attach", "--tail=1", "x");
+    REFUSE("--tail: not an option of muster status; it belongs to attach", "status", "--tail=1");
+    REFUSE("--tail: not an option of muster run; it belongs to attach", "--tail=1", "x");
     ACCEPT("status", "-v", "--json=f", "a1b2");
     assert_string_equal(options.run, "a1b2");
     ACCEPT("attach", "-q");
@@ -271,10 +271,11 @@ static void commands_that_take_a_run(void **state)
     REFUSE("'stop' comes before the options", "-q", "stop");
     REFUSE("muster stop takes one run", "stop", "a", "b");
     REFUSE("muster status takes one run, and options before it", "status", "a", "--json=f");
-    REFUSE("--json: not an option of muster attach, only of run, exec, check, clean, bcast, "
-           "collect, bootstrap, doctor, status", "attach", "--json=f");
+    REFUSE("--json: not an option of muster attach; it belongs to run, exec, check, clean, "
+           "bcast, collect, bootstrap, doctor, status", "attach", "--json=f");
     REFUSE("--hosts: not an option of muster status", "status", "--hosts=a");
-    REFUSE("--detach: not an option of muster exec, only of run, check", "exec", "--detach", "x");
+    REFUSE("--detach: not an option of muster exec; it belongs to run, check", "exec",
+           "--detach", "x");
     REFUSE("--detach: not an option of muster clean", "clean", "--detach");
 }
 
@@ -282,14 +283,14 @@ static void commands_that_take_a_run(void **state)
 static void options_without_effect(void **state)
 {
     (void)state;
-    REFUSE("--timeout: not an option of muster clean, only of run, exec, check", "clean",
-           "--timeout=5");
+    REFUSE("--timeout: not an option of muster clean; it belongs to run, exec, check",
+           "clean", "--timeout=5");
     REFUSE("--env: not an option of muster bcast", "bcast", "--env=A=b", "x");
-    REFUSE("--grace: not an option of muster bcast, only of run, exec, check, clean", "bcast",
-           "--grace=1", "x");
-    REFUSE("-b: not an option of muster run, only of exec", "-b", "x");
-    REFUSE("--kill: not an option of muster check, only of clean; put options of muster-train "
-           "check after '--'", "check", "--kill");
+    REFUSE("--grace: not an option of muster bcast; it belongs to run, exec, check, clean",
+           "bcast", "--grace=1", "x");
+    REFUSE("-b: not an option of muster run; it belongs to exec", "-b", "x");
+    REFUSE("--kill: not an option of muster check; it belongs to clean; put options of "
+           "muster-train check after '--'", "check", "--kill");
     setenv("MUSTER_TIMEOUT", "5", 1);
     ACCEPT("clean", "--grace=1");
     ACCEPT("status");
@@ -427,10 +428,10 @@ static void numbers_out_of_range(void **state)
 static void refusals(void **state)
 {
     (void)state;
-    REFUSE("the first number is larger", "--nnodes", "4:2", "x");
+    REFUSE("the minimum is larger than the maximum", "--nnodes", "4:2", "x");
     REFUSE("--nnodes", "--nnodes", "1:", "x");
-    REFUSE("at least 3 nodes and at most 2", "--min_elastic_nodes=3", "--max_elastic_nodes", "2",
-           "x");
+    REFUSE("a minimum of 3 nodes is more than the maximum of 2", "--min_elastic_nodes=3",
+           "--max_elastic_nodes", "2", "x");
     REFUSE("--min-np 8 is more", "--min-np", "8", "--max-np=4", "x");
     REFUSE("--num_nodes and --num_gpus", "-np", "8", "--min-np", "4", "x");
     REFUSE("--num_nodes and --num_gpus", "-np", "8", "--spares", "1", "x");
@@ -440,7 +441,7 @@ static void refusals(void **state)
     REFUSE("need all nodes", "--no_ssh", "--node_rank=0", "--spares=1", "x");
     REFUSE("deepspeed", "--autotuning", "tune", "x");
     REFUSE("'openmpi' is refused", "--launcher=openmpi", "x");
-    REFUSE("takes those of the job", "--launcher", "SLURM", "x");
+    REFUSE("takes the hosts of the job", "--launcher", "SLURM", "x");
     REFUSE("~/.ssh/config", "--launcher_args=-i key", "x");
     REFUSE("'--mca'", "--launcher_args=--mca btl tcp", "x");
     REFUSE("-f needs a value", "--launcher_args=-f", "x");
@@ -474,7 +475,7 @@ static void asked(void **state)
     assert_int_equal(PARSE("help"), OPTIONS_MANUAL);
     assert_int_equal(options.topic, COMMAND_HELP);
     assert_int_equal(PARSE("help", "--help"), OPTIONS_HELP);
-    REFUSE("there is no subcommand 'exce'", "help", "exce");
+    REFUSE("unknown subcommand 'exce'", "help", "exce");
     REFUSE("muster help takes one subcommand, not also 'run'", "help", "exec", "run");
 }
 

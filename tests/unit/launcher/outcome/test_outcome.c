@@ -268,7 +268,7 @@ static void test_signal_without_a_trace(void **state)
     assert_int_equal(outcome_status(&f->outcome), 128 + SIGBUS);
     expect_report(f, "muster: rank 1 on te1 failed first: killed by SIGBUS (2.0 s after its "
                      "start)\n"
-                     "  hint: is /dev/shm or the disk full there?\n"
+                     "  hint: is /dev/shm or the disk of that node full?\n"
                      "muster: ended after that: ranks 0,2-7 by SIGTERM\n");
 }
 
@@ -278,7 +278,7 @@ static void test_words(void **state)
         struct rank_end end;
         const char     *words;
     } rows[] = {
-        { { .started = true }, "end unknown" },
+        { { .started = true }, "fate unknown" },
         { { .ended = false }, "was not started" },
         { { .ended = true, .code = 3 }, "exit 3" },
         { { .ended = true, .code = 137 }, "exit 137 (128 + SIGKILL)" },
@@ -382,7 +382,7 @@ static void test_node_lost(void **state)
                      "  node  stage    cause\n"
                      "  te3   running  nothing heard^Jfor ^[c 15 s\n"
                      "muster: rank 0 on te1 failed: exit 1 (5.1 s after its start)\n"
-                     "muster: ended after that: ranks 1-3,6-7 by SIGTERM; ranks 4-5 end "
+                     "muster: ended after that: ranks 1-3,6-7 by SIGTERM; ranks 4-5 fate "
                      "unknown\n");
 }
 
@@ -523,8 +523,8 @@ static void test_slow_nodes(void **state)
     start_all(f);
     end_rest(f, 1, EXIT_CODE(0));
     assert_int_equal(outcome_status(&f->outcome), 0);
-    expect_report(f, "muster: slow: te[2-3] (heartbeat round trips of up to 4.0 s; --json has "
-                     "all)\n");
+    expect_report(f, "muster: slow: te[2-3] (heartbeat round trips of up to 4.0 s; see "
+                     "--json for all)\n");
     json = outcome_json(&f->outcome, false);
     pace = json_array_get(json_object_get(json, "heartbeats"), 1);
     assert_string_equal(json_string_value(json_object_get(pace, "node")), "te2");

@@ -94,9 +94,10 @@ static void test_two_commands(void **state)
 static void test_others(void **state)
 {
     (void)state;
-    ADVICE("for each, here te1: look at te1, then ssh-copy-id te1",
+    ADVICE("for each node, for example te1: look at te1, then ssh-copy-id te1",
            "look at te1, then ssh-copy-id te1", "look at te2, then ssh-copy-id te2");
-    ADVICE("for each, here te1: ask ...", "ask ...", "ask te2"); /* looks like a gap, and is none */
+    ADVICE("for each node, for example te1: ask ...", /* looks like a gap, and is none */
+           "ask ...", "ask te2");
     ADVICE("start sshd", "start sshd", "start sshd");
 }
 

@@ -366,9 +366,9 @@ static void test_fold_is_bounded(void **state)
     free(line);
     assert_int_equal(output_finish(f->output, 10), 0);
     seen = read_bytes(f->err, 1);
-    assert_string_equal(seen,
-                        "muster: more than 24 MiB of output: printed as it comes, not folded\n"
-                              "te1: kept\nte1: as it comes\n");
+    assert_string_equal(
+        seen, "muster: more than 24 MiB of output: printing it as it comes, not folded\n"
+              "te1: kept\nte1: as it comes\n");
     free(seen);
 }
 

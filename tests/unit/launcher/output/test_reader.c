@@ -65,7 +65,7 @@ static bool was_told(void)
     bool is_told;
 
     buffer_add(&logged, "", 1);
-    is_told = strstr(logged.bytes, "the reader has not taken") != NULL;
+    is_told = strstr(logged.bytes, "the reader has not read") != NULL;
     logged.size--;
     return is_told;
 }

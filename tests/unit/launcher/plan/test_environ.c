@@ -219,7 +219,7 @@ static void deepspeed_env_file(void **state)
     assert_string_equal(warning, "");
     check(&options, missing, NULL, false, "");
     assert_string_equal(warning, "muster: warning: DS_ENV_FILE=nowhere: no such file in ~ or "
-                                 "this directory, no variables are read\n");
+                                 "this directory; no variables were read\n");
     write_file(".deepspeed_env", "A=1\n# fine\nbad line\n");
     check_refused(&options, here, "./.deepspeed_env:3: 'bad line' has no '=' (NAME=value)");
     free(absolute);
@@ -274,7 +274,7 @@ static void file_lines(void **state)
     assert_string_equal(err.text,
                         "f:2: 'A-B' is not the name of a variable (letters, digits, '_')");
     assert_int_equal(environ_parse_file("f", "A=\0x", 4, &env, &err), -1);
-    assert_string_equal(err.text, "f:1: a NUL byte, which no variable can hold");
+    assert_string_equal(err.text, "f:1: contains a NUL byte, which no variable can hold");
 }
 
 static void file_bounds(void **state)

@@ -111,21 +111,21 @@ static void deepspeed_lines(void **state)
         { "te1 slots=4 max_slots=8", "te1:4", "" },
         { "te1 slots=4 max-slots=8 user=me", "te1:4 user=me", "" },
         { "te1 slots=4x", "te1:4",
-          "muster: warning: hosts:1:12: 'x' is not a word of a hostfile and is ignored\n" },
+          "muster: warning: hosts:1:12: 'x' is not a hostfile word and is ignored\n" },
         { "te1 slots=4port=22", "te1:4",
-          "muster: warning: hosts:1:12: 'port=22' is not a word of a hostfile and is "
+          "muster: warning: hosts:1:12: 'port=22' is not a hostfile word and is "
           "ignored\n" },
         { "\n te1 slots=4 usr=me too port=22", "te1:4 port=22",
-          "muster: warning: hosts:2:14: 'usr=me' is not a word of a hostfile and is "
+          "muster: warning: hosts:2:14: 'usr=me' is not a hostfile word and is "
           "ignored\n" },
         { "te1 slots=4 \x1b[2J", "te1:4",
-          "muster: warning: hosts:1:13: '?[2J' is not a word of a hostfile and is ignored\n" },
+          "muster: warning: hosts:1:13: '?[2J' is not a hostfile word and is ignored\n" },
         { "te1#x slots=4", "te1#x:4",
           "muster: warning: hosts:1:1: 'te1#x' is read as a name: put a blank before '#' "
           "to begin a comment\n" },
         { "te1 slots=4\nte1.lan slots=4\nTE1 slots=4", "te1:4 te1.lan:4 TE1:4",
-          "muster: warning: hosts:3:1: TE1 and te1 differ only in case: are they one "
-          "machine?\n" },
+          "muster: warning: hosts:3:1: TE1 and te1 differ only in case: are they the "
+          "same machine?\n" },
         { "\xef\xbb\xbfte1 slots=4", "te1:4",
           "muster: warning: hosts: begins with a byte order mark, which is skipped\n" },
         { "te9 slots=1\nte1 slots=2\nte5 slots=3", "te9:1 te1:2 te5:3", "" },
@@ -151,23 +151,24 @@ static void deepspeed_refusals(void **state)
         { "te1 slots =4", "hosts:1:5: slots=N must come after the name, not 'slots'" },
         { "te1 slots= 4", "hosts:1:11: slots= needs a number" },
         { "te1 Slots=4", "hosts:1:5: slots=N must come after the name, not 'Slots=4'" },
-        { "te1 slots=2\nte1",
-          "hosts:2:1: te1 is already on line 1 (one machine twice needs two names and addr=)" },
-        { "te1\nte1 slots=2",
-          "hosts:2:1: te1 is already on line 1 (one machine twice needs two names and addr=)" },
+        { "te1 slots=2\nte1", "hosts:2:1: te1 is already on line 1 (to use one machine twice, "
+                              "give it two names and addr=)" },
+        { "te1\nte1 slots=2", "hosts:2:1: te1 is already on line 1 (to use one machine twice, "
+                              "give it two names and addr=)" },
         { "te1:4", "hosts:1:5: 4 would be a port here; for 4 slots write \"te1 slots=4\"" },
         { "te1 foo slots=4", "hosts:1:5: slots=N must come after the name, not 'foo'" },
         { "this is bad slots=1", "hosts:1:6: slots=N must come after the name, not 'is'" },
         { "te1 slots=\xd9\xa4", "hosts:1:11: slots= needs a number" },
         { "", "hosts: contains no host; a line looks like \"te1 slots=4\"" },
         { "# only\n\n#comments", "hosts: contains no host; a line looks like \"te1 slots=4\"" },
-        { "te1 slots=4\n\nte1 slots=2",
-          "hosts:3:1: te1 is already on line 1 (one machine twice needs two names and addr=)" },
+        { "te1 slots=4\n\nte1 slots=2", "hosts:3:1: te1 is already on line 1 (to use one "
+                                        "machine twice, give it two names and addr=)" },
         { "te1 slots=4\nTE1 slots=4\n TE1 slots=2",
-          "hosts:3:2: TE1 is already on line 2 (one machine twice needs two names and addr=)" },
-        { "te1 slots=4\nslots=4", "hosts:2:6: '=' cannot be in a host name" },
-        { "te1 slots=0", "hosts:1:11: slots=0 leaves nothing to run on; put '#' before the "
-                         "line to leave this host out" },
+          "hosts:3:2: TE1 is already on line 2 (to use one machine twice, give it two names "
+          "and addr=)" },
+        { "te1 slots=4\nslots=4", "hosts:2:6: '=' is not allowed in a host name" },
+        { "te1 slots=0", "hosts:1:11: slots=0 leaves nothing to run on; to leave this host "
+                         "out, put '#' before the line" },
         { "te1 slots=4097", "hosts:1:11: slots: '4097' is not a number from 1 to 4096" },
         { "te1 slots=99999999999999999999",
           "hosts:1:11: slots: '99999999999999999999' is not a number from 1 to 4096" },
@@ -211,17 +212,17 @@ static void users_and_addresses(void **state)
                   "hosts:1:18: port: '99999' is not a number from 1 to 65535");
     check_refused("te1:2 slots=4 port=3", "hosts:1:20: the port is given twice in this line");
     check_refused("me@te1 slots=4 user=me", "hosts:1:21: the user is given twice in this line");
-    check_refused("@te1 slots=4", "hosts:1:1: the user's name is empty");
+    check_refused("@te1 slots=4", "hosts:1:1: the user name is empty");
     check_refused("me@ slots=4", "hosts:1:4: the host name is empty");
     check_refused("te1:2:3 slots=4",
-                  "hosts:1:1: 'te1:2:3' is not an IPv6 address, nor NAME:NUMBER");
+                  "hosts:1:1: 'te1:2:3' is neither an IPv6 address nor NAME:NUMBER");
     check_refused("[::1 slots=4", "hosts:1:1: '[' without ']'");
     check_refused("[::1]22 slots=4", "hosts:1:6: only ':' and a number can follow ']'");
     check_refused("fe80::1% slots=4", "hosts:1:9: the zone of an IPv6 address is empty");
     check_refused("te1 slots=4 addr=me@te2", "hosts:1:18: addr= takes only an address; "
-                                             "write user= and port= as well");
+                                             "write user= and port= for the rest");
     check_refused("te1 slots=4 addr=te2:22", "hosts:1:18: addr= takes only an address; "
-                                             "write user= and port= as well");
+                                             "write user= and port= for the rest");
 }
 
 static void words(void **state)
@@ -251,9 +252,9 @@ static void words(void **state)
     check_refused("te1 slots=4 cwd=\"/a\"b",
                   "hosts:1:21: a blank must follow the closing '\"'");
     check_refused("te1 slots=4 iface=eth0,eth1",
-                  "hosts:1:23: ',' cannot be in the name of an interface");
+                  "hosts:1:23: an interface name cannot contain ','");
     check_refused("te1 slots=4 iface=abcdefghijklmnop",
-                  "hosts:1:34: the name of an interface has at most 15 characters");
+                  "hosts:1:34: an interface name has at most 15 characters");
     check_refused("te1 slots=4 env:1A=x",
                   "hosts:1:17: '1A' is not the name of a variable (letters, digits, '_')");
     check_refused("te1 slots=4 env:=x",
@@ -276,16 +277,15 @@ static void ranges(void **state)
                    "te1:1 addr=10.0.0.11 te2:1 addr=10.0.0.12", "");
     check_refused("te[1-2] slots=1 addr=10.0.0.1",
                   "hosts:1:22: addr= names 1 addresses for 2 hosts");
-    check_refused(
-        "te2 slots=1\nte[1-3] slots=1",
-        "hosts:2:1: te2 is already on line 1 (one machine twice needs two names and addr=)");
-    check_refused(
-        "te[1,1] slots=1",
-        "hosts:1:1: te1 is already on line 1 (one machine twice needs two names and addr=)");
+    check_refused("te2 slots=1\nte[1-3] slots=1",
+                  "hosts:2:1: te2 is already on line 1 (to use one machine twice, give it two "
+                  "names and addr=)");
+    check_refused("te[1,1] slots=1", "hosts:1:1: te1 is already on line 1 (to use one machine "
+                                     "twice, give it two names and addr=)");
     check_refused("te[3-1] slots=1", "hosts:1:1: 'te[3-1]': '3-1' counts down");
     check_refused("te[1, 2] slots=1", "hosts:1:7: slots=N must come after the name, not '2]'");
-    check_refused("te[1;2] slots=1", "hosts:1:5: ';' cannot be in a host name");
-    check_refused("te1,te2 slots=1", "hosts:1:4: ',' cannot be in a host name");
+    check_refused("te[1;2] slots=1", "hosts:1:5: ';' is not allowed in a host name");
+    check_refused("te1,te2 slots=1", "hosts:1:4: ',' is not allowed in a host name");
 }
 
 /* A name must never turn into an option, a command or an escape sequence. */
@@ -296,20 +296,21 @@ static void hostile_names(void **state)
     } row[] = {
         { "-oProxyCommand=touch X slots=1", "hosts:1:1: a host name cannot begin with '-'" },
         { "me@-oProxyCommand=x slots=1", "hosts:1:4: a host name cannot begin with '-'" },
-        { "-oProxyCommand=x@te1 slots=1", "hosts:1:1: a user's name cannot begin with '-'" },
+        { "-oProxyCommand=x@te1 slots=1", "hosts:1:1: a user name cannot begin with '-'" },
         { "te1 slots=1 user=-oProxyCommand=x",
-          "hosts:1:18: a user's name cannot begin with '-'" },
-        { "te1 slots=1 user=a;b", "hosts:1:19: ';' cannot be in a user's name" },
+          "hosts:1:18: a user name cannot begin with '-'" },
+        { "te1 slots=1 user=a;b", "hosts:1:19: ';' is not allowed in a user's name" },
         { "te1 slots=1 addr=-x", "hosts:1:18: addr: a host name cannot begin with '-'" },
-        { "te1 slots=1 addr=$(x)", "hosts:1:18: addr: '$' cannot be in a host name" },
-        { "te1 slots=1\n  a;touch X slots=1", "hosts:2:4: ';' cannot be in a host name" },
-        { "$(touch X) slots=1", "hosts:1:1: '$' cannot be in a host name" },
-        { "a`x` slots=1", "hosts:1:2: '`' cannot be in a host name" },
+        { "te1 slots=1 addr=$(x)", "hosts:1:18: addr: '$' is not allowed in a host name" },
+        { "te1 slots=1\n  a;touch X slots=1", "hosts:2:4: ';' is not allowed in a host name" },
+        { "$(touch X) slots=1", "hosts:1:1: '$' is not allowed in a host name" },
+        { "a`x` slots=1", "hosts:1:2: '`' is not allowed in a host name" },
         { "../../x slots=1", "hosts:1:1: a host name cannot begin with '.'" },
-        { "a/x slots=1", "hosts:1:2: '/' cannot be in a host name" },
-        { "a\x1b[2J slots=1", "hosts:1:2: byte 0x1b cannot be in a host name" },
-        { "t\xc3\xa9 slots=1", "hosts:1:2: byte 0xc3 cannot be in a host name" },
-        { "fe80::1%$(x) slots=1", "hosts:1:9: '$' cannot be in the zone of an IPv6 address" },
+        { "a/x slots=1", "hosts:1:2: '/' is not allowed in a host name" },
+        { "a\x1b[2J slots=1", "hosts:1:2: byte 0x1b is not allowed in a host name" },
+        { "t\xc3\xa9 slots=1", "hosts:1:2: byte 0xc3 is not allowed in a host name" },
+        { "fe80::1%$(x) slots=1",
+          "hosts:1:9: '$' is not allowed in the zone of an IPv6 address" },
         { "te1 slots=1 port=\x1b[2J",
           "hosts:1:18: port: '?[2J' is not a number from 1 to 65535" },
     };
@@ -321,7 +322,7 @@ static void hostile_names(void **state)
     for (i = 0; i < sizeof row / sizeof *row; i++)
         check_refused(row[i].text, row[i].why);
     assert_int_equal(hostfile_parse("hosts", "te1\0 slots=1", 12, &hosts, &err), -1);
-    assert_string_equal(err.text, "hosts:1:4: a NUL byte; is this a text file?");
+    assert_string_equal(err.text, "hosts:1:4: contains a NUL byte; is this a text file?");
 }
 
 static void bounds(void **state)
@@ -383,10 +384,10 @@ static void arguments(void **state)
         { "te1:0", "-H:5: slots: '0' is not a number from 1 to 1024" },
         { "te1:4,te1:2", "-H:7: te1 is named twice" },
         { "te1,::1", "-H:5: an IPv6 address needs brackets here: [::1]:4" },
-        { "te1:22:4", "-H:1: 'te1:22:4' is not an IPv6 address, nor NAME:NUMBER" },
-        { "te1 te2", "-H:4: byte 0x20 cannot be in a host name" },
+        { "te1:22:4", "-H:1: 'te1:22:4' is neither an IPv6 address nor NAME:NUMBER" },
+        { "te1 te2", "-H:4: byte 0x20 is not allowed in a host name" },
         { "te1:2222", "-H:5: slots: '2222' is not a number from 1 to 1024; for a port write "
-          "--ssh_port, or port= in a hostfile" },
+                      "--ssh_port, or port= in a hostfile" },
         { "te1,^/nonexistent/hosts", "/nonexistent/hosts: No such file or directory" },
         { "te1,-oX",
           "-H:5: a host name cannot begin with '-'; to leave a host out write --exclude=HOST" },
@@ -428,16 +429,17 @@ static void prices(void **state)
         { "te[1-2] slots=4 class=on-demand price=3",
           "te1:4 class=on-demand price=3/0 te2:4 class=on-demand price=3/0" },
         { "te1 class=spot", "te1:1 class=spot" },
-        { "te1 slots=4 class=Spot", "hosts:1:19: class= is spot or on-demand, not 'Spot'" },
+        { "te1 slots=4 class=Spot",
+          "hosts:1:19: class= must be spot or on-demand, not 'Spot'" },
         { "te1 slots=4 class=", "hosts:1:19: class= needs a value" },
-        { "te1 slots=4 price=0", "hosts:1:19: '0' is not a price of an hour, such as 2.40" },
-        { "te1 slots=4 price=-1", "hosts:1:19: '-1' is not a price of an hour, such as 2.40" },
-        { "te1 slots=4 price=1e3", "hosts:1:19: '1e3' is not a price of an hour, such as 2.40" },
-        { "te1 slots=4 price=1.", "hosts:1:19: '1.' is not a price of an hour, such as 2.40" },
-        { "te1 slots=4 price=.5", "hosts:1:19: '.5' is not a price of an hour, such as 2.40" },
-        { "te1 slots=4 price=nan", "hosts:1:19: 'nan' is not a price of an hour, such as 2.40" },
+        { "te1 slots=4 price=0", "hosts:1:19: '0' is not an hourly price, such as 2.40" },
+        { "te1 slots=4 price=-1", "hosts:1:19: '-1' is not an hourly price, such as 2.40" },
+        { "te1 slots=4 price=1e3", "hosts:1:19: '1e3' is not an hourly price, such as 2.40" },
+        { "te1 slots=4 price=1.", "hosts:1:19: '1.' is not an hourly price, such as 2.40" },
+        { "te1 slots=4 price=.5", "hosts:1:19: '.5' is not an hourly price, such as 2.40" },
+        { "te1 slots=4 price=nan", "hosts:1:19: 'nan' is not an hourly price, such as 2.40" },
         { "te1 slots=4 price=9999999999999",
-          "hosts:1:19: '9999999999999' is not a price of an hour, such as 2.40" },
+          "hosts:1:19: '9999999999999' is not an hourly price, such as 2.40" },
         { "te1 slots=4 price=1 price=2", "hosts:1:27: the price is given twice in this line" },
     };
     struct hostlist hosts;
@@ -480,8 +482,8 @@ static void discovery(void **state)
         { "te1:99999\n", 0, "find:1:5: slots: '99999' is not a number from 1 to 4096" },
         { "te1:4x\n", 0, "find:1:5: slots: '4x' is not a number from 1 to 4096" },
         { "te1:\n", 0, "find:1:5: slots: '' is not a number from 1 to 4096" },
-        { "te1:4\nte1:8\n", 0, "find:2:1: te1 is already on line 1 (one machine twice needs two "
-          "names and addr=)" },
+        { "te1:4\nte1:8\n", 0, "find:2:1: te1 is already on line 1 (to use one machine twice, "
+          "give it two names and addr=)" },
         { "-oProxyCommand=x\n", 0, "find:1:1: a host name cannot begin with '-'" },
         { "te1;reboot:4\n", 0, NULL },
         { "Traceback (most recent call last):\n  File \"x.py\"\n", 0, NULL },

@@ -173,7 +173,7 @@ static void numbers(void **state)
         { -1, 2, -1, "a:0,1 b:0,1 c:0,1" }, /* c has but one: replaced all the same */
         { -1, 0, -1, "error: --num_gpus 0 leaves nothing to run on" },
         { 1, 4, -1, "a:0,1,2,3" },
-        { -1, 4097, -1, "error: --num_gpus 4097: more than 4096" },
+        { -1, 4097, -1, "error: --num_gpus 4097: the limit is 4096" },
         { -1, -1, 1, "a:0" },
         { -1, -1, 2, "a:0,1" },
         { -1, -1, 5, "a:0,1 b:0,1,2" },

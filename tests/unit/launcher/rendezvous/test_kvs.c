@@ -112,8 +112,8 @@ static void test_wrong_frames(void **state)
         { "{\"put\":{\"0123456789012345678901234567890123456789012345678901234567890123x\":\"\"}}",
           "not a PMI key" },
         { "{\"put\":{\"a\":1}}", "value of a is not a string" },
-        { "{\"put\":{\"a\":\"x y\"}}", "value of a is not one of PMI" },
-        { "{\"put\":{\"a\":\"x\\ny\"}}", "value of a is not one of PMI" },
+        { "{\"put\":{\"a\":\"x y\"}}", "value of a is not a PMI value" },
+        { "{\"put\":{\"a\":\"x\\ny\"}}", "value of a is not a PMI value" },
         { "{\"put\":{\"taken\":\"2\"}}", "key taken was put twice, as '1' and as '2'" },
     };
     size_t i;

@@ -95,7 +95,7 @@ static void test_rank_after_done(void **state)
     (void)state;
     node[0].state = NODE_STAYING;
     says_of(0, FRAME_ABORT, 0, code(1));
-    expect_refused(0, "ABORT frame: not while it stays");
+    expect_refused(0, "ABORT frame: not while the node waits for another generation");
 }
 
 static void test_output_and_shards(void **state)
@@ -114,7 +114,7 @@ static void test_exit_well(void **state)
     assert_true(run.outcome.rank[1].ended);
     assert_int_equal(run.outcome.rank[1].maxrss_kb, 1000);
     says_of(1, FRAME_EXIT, 1, code(0));
-    expect_refused(1, "EXIT frame: a second one for this rank");
+    expect_refused(1, "EXIT frame: this rank has already exited");
 }
 
 static void test_exit_failed(void **state)
@@ -241,7 +241,7 @@ static void test_barrier_of_exec(void **state)
     (void)state;
     plan.command = COMMAND_EXEC;
     says(0, FRAME_KVS, json_pack("{s:{}}", "put"));
-    expect_refused(0, "KVS frame: PMI is not offered here");
+    expect_refused(0, "KVS frame: PMI is not available here");
 }
 
 /* --- before and after -------------------------------------------------------- */
@@ -307,7 +307,7 @@ static void test_notices(void **state)
     expect_told("notice;");
     node[1].state = NODE_PROBED;
     says(1, FRAME_NOTICE, json_object());
-    expect_refused(1, "NOTICE frame: nobody has asked for it");
+    expect_refused(1, "NOTICE frame: muster did not ask for it");
 }
 
 static void test_of_job(void **state)
@@ -319,10 +319,10 @@ static void test_of_job(void **state)
     says(0, FRAME_CLEANED, json_object());
     assert_null(node[0].failure);
     says(0, FRAME_CHECKPOINT, json_object());
-    expect_refused(0, "CHECKPOINT frame: nobody has asked for it");
+    expect_refused(0, "CHECKPOINT frame: muster did not ask for it");
     run.job = NULL;
     says(1, FRAME_CLEANED, json_object());
-    expect_refused(1, "CLEANED frame: nobody has asked for it");
+    expect_refused(1, "CLEANED frame: muster did not ask for it");
 }
 
 /* --- errors ------------------------------------------------------------------ */
@@ -401,7 +401,7 @@ static void test_done_with_ranks(void **state)
 {
     (void)state;
     says(0, FRAME_DONE, stays(true));
-    expect_refused(0, "DONE before the end of 1 ranks");
+    expect_refused(0, "DONE while 1 ranks still run");
 }
 
 static void test_done_not_now(void **state)

@@ -357,7 +357,7 @@ static void test_grows(void **state)
     begin();
     generation_changed(&run);
     run_fixture_turn(0.2);
-    expect_told("save in 60 s, muster goes: nodes have come: the world grows;");
+    expect_told("save in 60 s, muster goes: more nodes are available: the world grows;");
     run_fixture_turn(0.1);
     expect_told(""); /* once */
 }
@@ -381,7 +381,7 @@ static void test_grows_later(void **state)
     members.item[2].is_silent = false;
     generation_changed(&run);
     run_fixture_turn(0.2);
-    expect_told("save in 60 s, muster goes: nodes have come: the world grows;");
+    expect_told("save in 60 s, muster goes: more nodes are available: the world grows;");
     generation_change(&run, "the world grows");
     expect_told("stop;");
 }
@@ -397,7 +397,7 @@ static void test_looks_in_time(void **state)
     run_fixture_turn(0);
     expect_told("");
     run_fixture_turn(0.4);
-    expect_told("save in 60 s, muster goes: nodes have come: the world grows;");
+    expect_told("save in 60 s, muster goes: more nodes are available: the world grows;");
 }
 
 /* muster exec has one generation, whatever the options say. */

@@ -270,7 +270,8 @@ static void test_left(void **state)
     get(SIGTERM);
     interrupt_has_left(&run);
     assert_int_equal(run.outcome.cause, 128 + SIGTERM);
-    assert_string_equal(run.outcome.cause_text, "Terminated: left before all output was read");
+    assert_string_equal(run.outcome.cause_text,
+                        "Terminated: muster exited before all output was read");
 }
 
 /* Returns the exit status of a process that gets these signals when all output is written. */

@@ -390,7 +390,7 @@ static void test_save(void **state)
     expect_no_notice();
     run.phase.now = PHASE_RUNNING;
     assert_true(notice_save(&run));
-    expect_notice("muster", 30, "muster is to end", SIGNAL);
+    expect_notice("muster", 30, "muster must end", SIGNAL);
     assert_false(notice_save(&run));
     is_written();
     expect_told("checkpoint;stop;stop nodes;");
@@ -480,14 +480,14 @@ static void test_drain(void **state)
     members.item[1].back_s = 5;
     assert_int_equal(drain("60", "te2", "te3", answer, &err), 0);
     expect_told("te2 leaves in 60 (muster drain);te3 leaves in 0 (muster drain);");
-    assert_string_equal(answer, "2 nodes to go within 60 s");
+    assert_string_equal(answer, "2 nodes will leave within 60 s");
     assert_true(members.item[1].back_s == 0); /* the user wants it to stay away */
     plan_node[0].label = (char *)"front";
     members.item[0].back_s = 5;
     assert_int_equal(drain("2.2", "front", NULL, answer, &err), 0);
     expect_told("te1 leaves in 2 (muster drain);");
     assert_true(members.item[0].back_s == 0);
-    assert_string_equal(answer, "1 node to go within 2.2 s");
+    assert_string_equal(answer, "1 node will leave within 2.2 s");
 }
 
 static void test_drain_is_refused(void **state)
@@ -499,7 +499,7 @@ static void test_drain_is_refused(void **state)
     assert_int_equal(drain("-1", "te2", NULL, answer, &err), -1);
     assert_int_equal(drain("86401", "te2", NULL, answer, &err), -1);
     assert_int_equal(drain("5", "te2", "te9", answer, &err), -1);
-    assert_string_equal(err.text, "te9 is no node of this run");
+    assert_string_equal(err.text, "te9 is not a node of this run");
     is_last = true;
     assert_int_equal(drain("5", "te2", NULL, answer, &err), -1);
     assert_string_equal(err.text, "this run is ending");

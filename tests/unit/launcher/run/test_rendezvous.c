@@ -316,7 +316,7 @@ static void test_nobody_asked(void **state)
 {
     (void)state;
     second_reaches("10.0.0.1");
-    expect_failure(1, "protocol", EXIT_PROTOCOL, "PROBED frame with an answer to no question");
+    expect_failure(1, "protocol", EXIT_PROTOCOL, "PROBED frame: muster did not ask for it");
 }
 
 static void test_answer_of_another(void **state)
@@ -324,7 +324,7 @@ static void test_answer_of_another(void **state)
     (void)state;
     ask_both();
     answer(1, json_pack("{s:s, s:i}", "op", "port", "port", 1));
-    expect_failure(1, "protocol", EXIT_PROTOCOL, "PROBED frame with an answer to no question");
+    expect_failure(1, "protocol", EXIT_PROTOCOL, "PROBED frame: muster did not ask for it");
 }
 
 static void test_no_port(void **state)

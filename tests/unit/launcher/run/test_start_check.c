@@ -100,7 +100,7 @@ static void test_size_of_the_agent(void **state)
     assert_true(start_check_hello(&run, &node[0]));
     plan_node[0].is_local = false;
     assert_false(start_check_hello(&run, &node[0]));
-    expect_failure(0, EXIT_CREATE, "has 6 bytes instead of 7: it is damaged");
+    expect_failure(0, EXIT_CREATE, "there is damaged: it has 6 bytes instead of 7");
 }
 
 /* --- one machine under two names ------------------------------------------------ */
@@ -266,12 +266,12 @@ static void test_shared_memory(void **state)
     assert_true(ready(0, "{\"shm\": {\"free\": 1048576, \"stale\": [{\"size\": 1048576, "
                          "\"user\": \"ann\"}, {\"size\": 1048576}]}}"));
     expect_told("muster: warning: te1: /dev/shm has only 1 MiB free, which may be too little for "
-                "the ranks to share\n"
+                "the shared memory of the ranks\n"
                 "muster: warning: te1: 2 stale files (2 MiB) left by crashed programs, for example "
                 "by ann: muster clean --kill removes yours\n");
     assert_true(ready(0, "{\"shm\": {\"free\": 0, \"stale\": []}}"));
     expect_told("muster: warning: te1: /dev/shm has only 0 MiB free, which may be too little for "
-                "the ranks to share\n");
+                "the shared memory of the ranks\n");
 }
 
 static void test_left(void **state)
@@ -279,10 +279,10 @@ static void test_left(void **state)
     (void)state;
     assert_true(ready(0, "{\"left\": [{\"pid\": 7, \"run\": \"r\", \"command\": \"sleep\"}]}"));
     expect_told("muster: warning: te1: 1 process of an earlier run is still running, for example "
-                "pid 7 of run r (sleep): muster clean --kill ends yours\n");
+                "pid 7 of run r (sleep): muster clean --kill kills yours\n");
     assert_true(ready(0, "{\"left\": [{}, {}]}"));
     expect_told("muster: warning: te1: 2 processes of earlier runs are still running, for example "
-                "pid 0 of run ? (?): muster clean --kill ends yours\n");
+                "pid 0 of run ? (?): muster clean --kill kills yours\n");
 }
 
 /* --- the clocks ------------------------------------------------------------------ */

@@ -105,8 +105,8 @@ static void test_held(void **state)
     assert_true(world_is_held(&run, &rules, 2));
     assert_false(world_is_held(&run, &rules, 3));
     change(0, 1, 2);
-    expect_told(ROOM "muster: more nodes are here, but would not keep the global batch 8 "
-                "(--allow-batch-change)\n;");
+    expect_told(ROOM "muster: more nodes are available, but a larger world would not keep the "
+                     "global batch 8 (--allow-batch-change)\n;");
     rules.batch = NULL;
     assert_false(world_is_held(&run, &rules, 2));
 }
@@ -122,8 +122,8 @@ static void test_batch_may_change(void **state)
     assert_int_equal(run.batch.first.total, 8);
     members.item[1].slots = selected[1].slots = host[1].slots = 1;
     change(0, 1, 2);
-    expect_told(ROOM "muster: warning: 3 ranks do not keep the global batch 8: it becomes 6 "
-                "(0: not known)\n;");
+    expect_told(ROOM "muster: warning: with 3 ranks the global batch changes from 8 to 6 "
+                     "(0: not known)\n;");
     assert_int_equal(plan.accumulation_steps, 1);
     assert_int_equal(run.batch.first.total, 8); /* a later world may restore it */
 }
@@ -136,8 +136,8 @@ static void test_batch_not_known(void **state)
     open_world("{\"train_batch_size\": 8, \"train_micro_batch_size_per_gpu\": 2}");
     members.item[1].slots = selected[1].slots = host[1].slots = 1;
     change(0, 1, 2);
-    expect_told(ROOM "muster: warning: 3 ranks do not keep the global batch 8: it becomes 0 "
-                "(0: not known)\n;");
+    expect_told(ROOM "muster: warning: with 3 ranks the global batch changes from 8 to 0 "
+                     "(0: not known)\n;");
     assert_int_equal(plan.accumulation_steps, 0);
 }
 
@@ -187,9 +187,9 @@ static void test_first_size(void **state)
     expect_none("--num_nodes 3 and --spares 1: there are only 3 hosts");
     options.num_nodes = -1;
     options.members.spares = 3;
-    expect_none("--spares 3: there are only 3");
+    expect_none("--spares 3: there are only 3 in the list of hosts");
     hosts.count = 1;
-    expect_none("--spares 3: there is only 1");
+    expect_none("--spares 3: there is only 1 in the list of hosts");
 }
 
 static void test_first_size_elastic(void **state)
@@ -198,7 +198,7 @@ static void test_first_size_elastic(void **state)
     options.members.max_ranks = 5;
     expect_first(2);
     options.members.min_ranks = 5;
-    expect_none("no first nodes of the 3 have a number of nodes or ranks that is allowed");
+    expect_none("no world of the first of these 3 nodes has an allowed number of nodes and ranks");
     options.members = (struct options_members){ .worlds = (char *)"2", .spares = 1,
                                                 .max_wait_s = OPTION_AUTO };
     expect_first(1);
@@ -210,13 +210,14 @@ static void test_first_size_batch(void **state)
     options.members.is_elastic = true;
     write_config("{\"train_batch_size\": 8}");
     expect_first(2);
-    expect_told("muster: 2 of 3 nodes: the batch sizes of ds.json suit no more "
+    expect_told("muster: starting on 2 of 3 nodes: the batch sizes in ds.json suit no larger world "
                 "(--allow-batch-change)\n;");
     options.members.allow_batch_change = true;
     expect_first(3);
     options.members.allow_batch_change = false;
     write_config("{\"train_batch_size\": 7, \"train_micro_batch_size_per_gpu\": 7}");
-    expect_none("the batch sizes of ds.json suit no number of ranks that these nodes can have");
+    expect_none("the batch sizes in ds.json do not suit any number of ranks that these nodes can "
+                "have");
 }
 
 /* The nodes of the last world come first; te2 stays out, because that run's target was two. */

@@ -106,15 +106,15 @@ static void test_what_is_refused(void **state)
     static const struct {
         const char *line, *why;
     } bad[] = {
-        { "", "there_is_no_request_''" },
-        { "cmd=shard_", "there_is_no_request_'cmd=shard_'" },
-        { "name=a cmd=shard_get", "there_is_no_request_'name=a'" },
+        { "", "unknown_request_''" },
+        { "cmd=shard_", "unknown_request_'cmd=shard_'" },
+        { "name=a cmd=shard_get", "unknown_request_'name=a'" },
         { "cmd=shard_get", "name=_is_missing" },
         { "cmd=shard_get name=b", "dataset_b_is_not_open" },
-        { "cmd=shard_get name=", "name_is_not_of_1_to_64_letters" },
-        { "cmd=shard_get name=a/b", "name_is_not_of" },
-        { "cmd=shard_get name=a name=a", "name=_comes_twice" },
-        { "cmd=shard_get name=a id=1", "id=_has_no_meaning_for_shard_get" },
+        { "cmd=shard_get name=", "name_must_be_1_to_64_letters" },
+        { "cmd=shard_get name=a/b", "name_must_be" },
+        { "cmd=shard_get name=a name=a", "name=_is_given_twice" },
+        { "cmd=shard_get name=a id=1", "id=_is_not_allowed_in_shard_get" },
         { "cmd=shard_get name=a x", "'x'_is_not_KEY=VALUE" },
         { "cmd=shard_get name=a tag=\x80", "tag_is_not_printable" },
         { "cmd=shard_done name=a", "id=_is_missing" },
@@ -126,7 +126,7 @@ static void test_what_is_refused(void **state)
         { "cmd=shard_open name=c size=0 shard=1", "size:_'0'" },
         { "cmd=shard_open name=c size=1 shard=0", "shard:_'0'" },
         { "cmd=shard_open name=c size=1 shard=1 epochs=-1", "epochs:_'-1'" },
-        { "cmd=shard_open name=c size=9 shard=1 epochs=4611686018427387903", "epochs_is_not" },
+        { "cmd=shard_open name=c size=9 shard=1 epochs=4611686018427387903", "epochs_must_be" },
         { "cmd=shard_open name=c size=1 shard=1 shuffle=2", "shuffle:_'2'" },
         { "cmd=shard_open name=c size=1 shard=1 lease=0", "lease:_'0'" },
         { "cmd=shard_open name=c size=1 shard=1 lease=nan", "lease:_'nan'" },
@@ -145,7 +145,7 @@ static void test_what_is_refused(void **state)
             fail_msg("'%s' got '%s', without '%s'", bad[i].line, f->answer, bad[i].why);
     }
     assert_string_equal(ask(f, 0, "cmd=shard_later name=a tag=5.6 more"), /* of a newer client */
-                        "tag=5.6 rc=-1 msg=there_is_no_request_'cmd=shard_later'");
+                        "tag=5.6 rc=-1 msg=unknown_request_'cmd=shard_later'");
     memset(line, 'x', sizeof line - 1);
     line[sizeof line - 1] = '\0';
     assert_non_null(strstr(ask(f, 0, line), "longer_than_4096"));
@@ -233,7 +233,8 @@ static void test_epochs_that_have_begun_stay(void **state)
         assert_string_equal(ask(f, 0, line), "rc=0");
     }
     resume(f);
-    assert_non_null(strstr(ask(f, 0, OPEN " epochs=1"), "rc=-1 msg=dataset_a_is_in_epoch_2_of_"));
+    assert_non_null(strstr(ask(f, 0, OPEN " epochs=1"),
+                           "rc=-1 msg=dataset_a_has_reached_epoch_2_in_"));
     assert_non_null(strstr(ask(f, 0, OPEN " epochs=2"), "rc=0 all=20 given=13 "));
     resume(f);
     assert_non_null(strstr(ask(f, 0, OPEN " epochs=0"), "rc=0 all=0 given=13 "));
@@ -304,7 +305,8 @@ static void test_damaged_files(void **state)
         { "muster shards 2\n", "1: not 'muster shards 1'" },
         { "done 0 1\n", "2: not a line that muster writes" }, /* no dataset */
         { "open name=a size=9\n", "2: shard= is missing" },
-        { "open name=a size=9 shard=1\nopen name=a size=9 shard=1\n", "3: a second dataset a" },
+        { "open name=a size=9 shard=1\nopen name=a size=9 shard=1\n",
+          "3: dataset a is opened twice" },
         { "open name=a size=9 shard=1\ndone 0 9\n", "3: there is no shard 9" },
         { "open name=a size=9 shard=1\nnext 0 10\n", "3: there is no shard 9" },
         { "open name=a size=9 shard=1\nnext 0 9\nnext 0 8\n", "4: there is no shard 7" },

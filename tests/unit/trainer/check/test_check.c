@@ -278,7 +278,7 @@ static void test_wrong_options(void **state)
         { "-o avg", "--op: 'avg'" },
         { "--backend mpi", "--backend: 'mpi'" },
         { "--quick --full", "--quick and --full" },
-        { "bcast", "no collective 'bcast'" },
+        { "bcast", "unknown collective 'bcast'" },
     };
     struct check_options options;
     struct error         err;

@@ -100,8 +100,8 @@ static void test_refuses_what_is_no_description(void **state)
         err = (struct error){ "" };
         if (exchange(cases[i], &roster, &err) == 0)
             fail_msg("'%s' was taken", cases[i]);
-        assert_string_equal(err.text, "rank 1 is of another version of muster-train, or no "
-                                      "muster-train at all");
+        assert_string_equal(err.text, "rank 1 has another version of muster-train, or is not "
+                                      "muster-train");
         roster_clear(&roster);
     }
 }
@@ -110,9 +110,9 @@ static void test_refuses_what_is_no_description(void **state)
 static void test_finds_what_does_not_fit(void **state)
 {
     static const char *const cases[][2] = {
-        { "1\n0\n1\n0\n2\n0\n0\n0", "rank 1 on te2 was told that it is rank 0 (RANK)" },
-        { "1\n0\n1\n1\n4\n0\n0\n0", "was told of 4 ranks (WORLD_SIZE), but 2 are here" },
-        { "1\n0\n2\n1\n2\n0\n0\n0", "told of 2 ranks on its node (LOCAL_WORLD_SIZE), but 1" },
+        { "1\n0\n1\n0\n2\n0\n0\n0", "rank 1 on te2 has RANK=0 in its environment" },
+        { "1\n0\n1\n1\n4\n0\n0\n0", "rank 1 on te2 has WORLD_SIZE=4, but 2 ranks are here" },
+        { "1\n0\n2\n1\n2\n0\n0\n0", "has LOCAL_WORLD_SIZE=2, but its node has 1 rank" },
     };
     struct roster roster;
     struct error  err = { "" };

@@ -19,7 +19,7 @@
 #include "comm/pmi_client.h"
 
 #define RANKS  4
-#define MISSED "other ranks miss this one"
+#define MISSED "other ranks have lost this one"
 
 static struct peers *peers[RANKS]; /* as if each were in a process of its own */
 static const char *const label[RANKS] = { "rank 0", "rank 1", "rank 2", "rank 3" };
@@ -75,7 +75,7 @@ static int tear_down(void **state)
 static void assert_finds(int rank, bool is_late, const char *want)
 {
     const char  *begin = strcmp(want, MISSED) == 0 ? ""
-                         : is_late                 ? "no end within 9 s: "
+                         : is_late                 ? "not finished within 9 s: "
                          : want[0] != '\0'         ? "lost "
                                                    : "";
     struct error err;
@@ -94,9 +94,11 @@ static void test_all_there(void **state)
     peers_count(peers[0]);
     peers_count(peers[2]);
     assert_finds(0, false, "");
-    assert_finds(0, true, "rank 1 (has not come to this operation), rank 3 (has not come to this "
-                          "operation)");
-    assert_finds(2, false, "rank 1 (another rank misses it), rank 3 (another rank misses it)");
+    assert_finds(0, true,
+                 "rank 1 (has not reached this operation), rank 3 (has not reached this "
+                 "operation)");
+    assert_finds(2, false,
+                 "rank 1 (another rank has lost it), rank 3 (another rank has lost it)");
     assert_finds(1, true, MISSED);
 }
 
@@ -106,11 +108,11 @@ static void test_one_after_the_other(void **state)
     (void)state;
     end(2);
     peers_count(peers[3]);
-    assert_finds(3, true, "rank 2 (its process has ended)");
+    assert_finds(3, true, "rank 2 (its process has exited)");
     end(3);
-    assert_finds(1, false, "rank 2 (its process has ended)");
+    assert_finds(1, false, "rank 2 (its process has exited)");
     end(1);
-    assert_finds(0, false, "rank 2 (its process has ended)");
+    assert_finds(0, false, "rank 2 (its process has exited)");
 }
 
 /* They can be named only by whom they were told of. */
@@ -122,16 +124,16 @@ static void test_told(void **state)
     (void)state;
     peers_address(peers[3], text, sizeof text);
     end(2);
-    assert_finds(1, false, "rank 2 (its process has ended)");
+    assert_finds(1, false, "rank 2 (its process has exited)");
     assert_int_equal(peers_know(peers[0], 2, text, &err), 0); /* another process has its port */
-    assert_finds(0, false, "rank 2 (its process has ended)");
+    assert_finds(0, false, "rank 2 (its process has exited)");
     tear_down(NULL);
     set_up(NULL);
     peers_address(peers[3], text, sizeof text);
     assert_int_equal(peers_know(peers[0], 2, text, &err), 0);
-    assert_finds(0, false, "rank 2 (its process has ended)");
+    assert_finds(0, false, "rank 2 (its process has exited)");
     end(0);
-    assert_finds(1, false, "rank 2 (another rank misses it)");
+    assert_finds(1, false, "rank 2 (another rank has lost it)");
     assert_finds(2, false, MISSED);
 }
 
@@ -153,7 +155,7 @@ static void test_silent(void **state)
     assert_finds(0, false, "rank 2 (does not answer)");
     close(fd);
     end(0);
-    assert_finds(3, false, "rank 2 (another rank misses it)");
+    assert_finds(3, false, "rank 2 (another rank has lost it)");
 }
 
 /* Strangers that call, whatever they say, and do not leave. */

@@ -83,7 +83,7 @@ static void test_hello(void **state)
     assert_int_equal(config->zero.reduce_bucket_size, 200000000);
     assert_int_equal(config->notes.count, 1);
     assert_string_equal(config->notes.item[0],
-                        "ds.json:10: zero_optimization.prefetch_bucket_size: it has no effect: "
+                        "ds.json:10: zero_optimization.prefetch_bucket_size: ignored: "
                         "one layer is gathered ahead");
     assert_int_equal(config->zero.optimizer.device, DS_DEVICE_CPU);
     assert_int_equal(config->zero.param.device, DS_DEVICE_NONE);
@@ -151,17 +151,18 @@ static const char *const refused[][2] = {
     { "{} /* ", "ds.json:1: the comment has no end" },
     { "{\"fp16\": {}, \"fp16\": {}}", "duplicate object key" },
     { "{\n\n\"zero_optimisation\": {}}",
-      "ds.json:3: zero_optimisation: there is no such key (did you mean "
+      "ds.json:3: zero_optimisation: unknown key (did you mean "
       "\"zero_optimization\"?)" },
     { "{\"stage\": 2}", "it is known as zero_optimization.stage" },
     { "{\"zero_optimization\": {\n\"stag\": 2}}",
-      "ds.json:2: zero_optimization.stag: there is no such key (did you mean \"stage\"?)" },
-    { "{\"fp16\": {\"xyzzyxyzzy\": 1}}", "fp16.xyzzyxyzzy: there is no such key" },
-    { "{\"train_batch_size\": 0}", "ds.json:1: train_batch_size: 0 is not a whole number from 1" },
-    { "{\"train_batch_size\": 1.5}", "1.5 is not a whole number" },
-    { "{\"train_batch_size\": \"8\"}", "\"8\" is not a whole number" },
-    { "{\"train_batch_size\": true}", "true is not a whole number" },
-    { "{\"gradient_clipping\": -1}", "-1 is not a number from 0" },
+      "ds.json:2: zero_optimization.stag: unknown key (did you mean \"stage\"?)" },
+    { "{\"fp16\": {\"xyzzyxyzzy\": 1}}", "fp16.xyzzyxyzzy: unknown key" },
+    { "{\"train_batch_size\": 0}",
+      "ds.json:1: train_batch_size: 0 is not an integer of at least 1" },
+    { "{\"train_batch_size\": 1.5}", "1.5 is not an integer of at least 1" },
+    { "{\"train_batch_size\": \"8\"}", "\"8\" is not an integer of at least 1" },
+    { "{\"train_batch_size\": true}", "true is not an integer of at least 1" },
+    { "{\"gradient_clipping\": -1}", "-1 is not a number of at least 0" },
     { "{\"fp16\": {\"enabled\": 1}}", "fp16.enabled: 1 is not true or false" },
     { "{\"fp16\": []}", "[] is not an object" },
     { "{\"communication_data_type\": \"fp8\"}", "\"fp8\" is not one of fp32|fp16|bf16" },
@@ -170,32 +171,33 @@ static const char *const refused[][2] = {
     { "{\"bf16\": {}, \"bfloat16\": {}}", "given twice" },
     { "{\"fp16\": {\"enabled\": true},\n\"bfloat16\": {\n\"enabled\": true}}",
       "ds.json:3: bf16.enabled: fp16 is enabled as well" },
-    { "{\"fp16\": {\"min_loss_scale\": 0, \"enabled\": true}}", "more than 0" },
-    { "{\"fp16\": {\"initial_scale_power\": 127}}", "126 is the most" },
-    { "{\"data_types\": {\"param_dtype\": \"bf16\"}}", "say otherwise" },
-    { "{\"zero_optimization\": {\"stage\": 4}}", "stages 0 to 3" },
+    { "{\"fp16\": {\"min_loss_scale\": 0, \"enabled\": true}}", "must be more than 0" },
+    { "{\"fp16\": {\"initial_scale_power\": 127}}", "must be at most 126" },
+    { "{\"data_types\": {\"param_dtype\": \"bf16\"}}",
+      "contradicts fp16.enabled and bf16.enabled" },
+    { "{\"zero_optimization\": {\"stage\": 4}}", "stage: must be 0 to 3" },
     { "{\"zero_optimization\": true}", "true is not an object" },
-    { "{\"zero_optimization\": {\"allgather_bucket_size\": 5}}", "it is odd" },
+    { "{\"zero_optimization\": {\"allgather_bucket_size\": 5}}", "must be even" },
     { "{\"zero_optimization\": {\"cpu_offload\": true}}", "write \"offload_optimizer\"" },
     { "{\"zero_optimization\": {\"offload_optimizer\": {\"device\": \"cpu\"}}}",
-      "in stages 1 to 3 only" },
+      "only in stages 1 to 3" },
     { "{\"zero_optimization\": {\"stage\": 2, \"offload_param\": {\"device\": \"cpu\"}}}",
-      "in stage 3 only" },
+      "only in stage 3" },
     { "{\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"nvme\"}}}",
       "nvme_path is missing" },
     { "{\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"buffer_count\": 33}}}",
-      "buffer_count: 32 is the most" },
+      "buffer_count: must be at most 32" },
     { "{\"zero_optimization\": {\"stage\": 3, \"offload_param\": {\"buffer_count\": 0}}}",
-      "0 is not a whole number from 1" },
-    { "{\"aio\": {\"queue_depth\": 65}}", "aio.queue_depth: 64 is the most" },
-    { "{\"aio\": {\"block_size\": 2e9}}", "aio.block_size: 1073741824 is the most" },
+      "0 is not an integer of at least 1" },
+    { "{\"aio\": {\"queue_depth\": 65}}", "aio.queue_depth: must be at most 64" },
+    { "{\"aio\": {\"block_size\": 2e9}}", "aio.block_size: must be at most 1073741824" },
     { "{\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"ratio\": 0.5}}}",
-      "offload_optimizer.ratio: not supported other than as 1.0" },
+      "offload_optimizer.ratio: only 1.0 is supported" },
     { "{\"zero_optimization\": {\"stage\": 2}, \"prescale_gradients\": true}",
       "stage 2 with reduce_scatter" },
-    { "{\"gradient_predivide_factor\": 0}", "it is 0" },
+    { "{\"gradient_predivide_factor\": 0}", "must not be 0" },
     { "{\"zero_optimization\": {\"stage\": 3}, \"gradient_allreduce_op\": \"sum\"}",
-      "stage 3 has no sum" },
+      "stage 3 does not support sum" },
     { "{\"optimizer\": {}}", "optimizer: type is missing" },
     { "{\"optimizer\": {\"type\": \"Lamb\"}}", "\"Lamb\" is not one of Adam|AdamW" },
     { "{\"optimizer\": {\"type\": \"Adam\", \"params\": {\"max_grad_norm\": 1}}}",
@@ -203,7 +205,7 @@ static const char *const refused[][2] = {
     { "{\"optimizer\": {\"type\": \"Adam\", \"params\": {\"betas\": [0.9]}}}",
       "[0.9] is not a list of two numbers" },
     { "{\"optimizer\": {\"type\": \"Adam\", \"params\": {\"amsgrad\": true}}}",
-      "amsgrad: not supported other than as false" },
+      "amsgrad: only false is supported" },
     { "{\"scheduler\": {}}", "scheduler: type is missing" },
     { "{\"scheduler\": {\"type\": \"CosineLR\"}}", "is not one of WarmupLR|" },
     { "{\"scheduler\": {\"type\": \"WarmupLR\", \"params\": {\"cycle_min_lr\": 1}}}",
@@ -217,7 +219,8 @@ static const char *const refused[][2] = {
     { "{\"elasticity\": {\"enabled\": true}}", "max_train_batch_size is missing" },
     { "{\"elasticity\": {\"enabled\": true, \"max_train_batch_size\": 8}}",
       "micro_batch_sizes is missing" },
-    { "{\"elasticity\": {\"micro_batch_sizes\": [2, -1]}}", "is not a list of whole numbers" },
+    { "{\"elasticity\": {\"micro_batch_sizes\": [2, -1]}}",
+      "is not a list of integers of at least 1" },
     { "{\"train_batch_size\": 4, \"elasticity\": {\"enabled\": true,"
       " \"max_train_batch_size\": 8, \"micro_batch_sizes\": [2]}}",
       "train_batch_size: elasticity chooses it" },
@@ -248,7 +251,7 @@ static void test_notes(void **state)
     (void)state;
     assert_int_equal(config->notes.count, 2);
     assert_string_equal(config->notes.item[0],
-                        "ds.json:3: checkpoint.load_universal: it has no effect: every "
+                        "ds.json:3: checkpoint.load_universal: ignored: every "
                         "checkpoint loads at any world size");
     assert_string_equal(config->notes.item[1],
                         "ds.json:4: fp16.loss_scale: \"auto\" means the default here");
@@ -393,7 +396,7 @@ static void test_print_origins(void **state)
     assert_int_equal(ds_config_resolve(config, 4, &err), 0);
     print(config, text);
     assert_non_null(strstr(text, "\"train_batch_size\": 32, // line 2\n"));
-    assert_non_null(strstr(text, "\"train_micro_batch_size_per_gpu\": 8, // worked out\n"));
+    assert_non_null(strstr(text, "\"train_micro_batch_size_per_gpu\": 8, // computed\n"));
     assert_non_null(strstr(text, "\"gradient_clipping\": 1, // default\n"));
     assert_non_null(strstr(text, "        \"reduce_bucket_size\": 500000000, // default\n"));
     assert_null(strstr(text, "cycle_min_lr"));
@@ -415,7 +418,7 @@ static void test_elastic_config(void **state)
     assert_int_equal(config->micro_batch_size, 17);
     assert_int_equal(config->accumulation_steps, 9);
     assert_int_equal(ds_config_resolve(config, 128, &err), -1);
-    assert_non_null(strstr(err.text, "128 ranks do not suit batch size 9792, these do: 32 34 36"));
+    assert_non_null(strstr(err.text, "128 ranks do not fit batch size 9792; these do: 32 34 36"));
     ds_config_free(config);
 }
 

@@ -151,10 +151,11 @@ static void test_refused(void **state)
 
     (void)state;
     assert_null(ops_cuda_new(DTYPE_DOUBLE, stream, &err));
-    assert_string_equal(err.text, "no model computes in double on GPUs");
+    assert_string_equal(err.text, "models cannot compute in double on GPUs");
     ops->attention(ops, &wide, NULL, NULL, NULL);
     assert_int_equal(ops->check(ops, &err), -1);
-    assert_string_equal(err.text, "heads of 129 columns: attention on GPUs takes 128 at most");
+    assert_string_equal(err.text,
+                        "heads of 129 columns: attention on GPUs supports at most 128");
     ops->add(ops, NULL, NULL, NULL, 1);
     ops->free(ops);
     ops = new_ops(DTYPE_FLOAT);

@@ -196,22 +196,22 @@ static void test_refused(void **state)
     assert_null(data_open(inside("none"), 4, false, 1, &err));
     assert_non_null(strstr(err.text, "none: No such file"));
     assert_null(data_open(directory, 4, false, 1, &err));
-    assert_non_null(strstr(err.text, "there is no sample of 4 tokens"));
+    assert_non_null(strstr(err.text, "too short for a sample of 4 tokens"));
     write_text("short", 4);
     assert_null(data_open(inside("short"), 4, true, 1, &err));
-    assert_non_null(strstr(err.text, "short: there is no sample of 5 tokens"));
+    assert_non_null(strstr(err.text, "short: too short for a sample of 5 tokens"));
     write_text("short.bin", 4);
     assert_null(data_open(inside("short.bin"), 4, true, 1, &err));
-    assert_non_null(strstr(err.text, "shorter than a header"));
+    assert_non_null(strstr(err.text, "shorter than its header"));
     write_bin("short.bin", 20240801, 1, 9, 9, 0);
     assert_null(data_open(inside("short.bin"), 4, true, 1, &err));
     assert_non_null(strstr(err.text, "it begins with 20240801, not 20240520"));
     write_bin("short.bin", 20240520, 2, 9, 9, 0);
     assert_null(data_open(inside("short.bin"), 4, true, 1, &err));
-    assert_non_null(strstr(err.text, "version 2 are not known"));
+    assert_non_null(strstr(err.text, "version 2 is not supported"));
     write_bin("short.bin", 20240520, 1, 10, 9, 0);
     assert_null(data_open(inside("short.bin"), 4, true, 1, &err));
-    assert_non_null(strstr(err.text, "says 10 tokens, the file has room for 9"));
+    assert_non_null(strstr(err.text, "says 10 tokens, but the file has 9"));
     unlink(inside("short.bin"));
     unlink(inside("short"));
 }
@@ -232,7 +232,7 @@ static void test_cut(void **state)
     for (n = 0; n < 10; n++)
         failures += data_sample(data, n, 256, tokens, &err) < 0;
     assert_int_equal(failures, 4);
-    assert_non_null(strstr(err.text, "a.txt: it has become shorter"));
+    assert_non_null(strstr(err.text, "a.txt: the file has become shorter"));
     data_close(data);
     unlink(inside("a.txt"));
 }

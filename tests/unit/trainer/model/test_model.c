@@ -474,17 +474,18 @@ static void test_refused(void **state)
     assert_int_equal(model_backward(f.model, 1, &err), -1);
     assert_non_null(strstr(err.text, "no forward pass"));
     assert_int_equal(model_forward(f.model, &wrong, &loss, &count, &err), -1);
-    assert_string_equal(err.text, "token 13, number 1 of the batch: the model's are 0 to 12");
+    assert_string_equal(err.text,
+                        "token 13, number 1 of the batch: out of the model's range 0 to 12");
     wrong.length = 7;
     assert_int_equal(model_forward(f.model, &wrong, &loss, &count, &err), -1);
-    assert_string_equal(err.text, "sequences of 7 tokens: the model takes 6 at most");
+    assert_string_equal(err.text, "sequences of 7 tokens: the model accepts at most 6");
     f.model->hooks.enter = refuse;
     assert_int_equal(model_forward(f.model, &batch, &loss, &count, &err), -1);
     assert_string_equal(err.text, "no layer 2");
 
     config.heads = 5;
     assert_null(model_new(&config, f.ops, &err));
-    assert_string_equal(err.text, "width 12 is no multiple of 5 heads");
+    assert_string_equal(err.text, "width 12 is not a multiple of 5 heads");
     drop(&f);
 }
 

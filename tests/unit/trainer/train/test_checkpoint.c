@@ -330,8 +330,8 @@ static void expect_refused(const char *why)
 static void test_damage(void **state)
 {
     static const struct { off_t size; const char *why; } cuts[] = {
-        { 0, "never finished" }, { 7, "never finished" }, { 30, "make no sense" },
-        { 100, "bytes where" }, { 1000000, "bytes where" },
+        { 0, "or incomplete" }, { 7, "or incomplete" }, { 30, "invalid sizes" },
+        { 100, "bytes, but" }, { 1000000, "bytes, but" },
     };
     struct error err;
     size_t       i;
@@ -366,14 +366,14 @@ static void test_foreign(void **state)
     assert_int_equal(save(3, 3, &err), 0);
     assert_int_equal(save(3, 4, &err), 0);
     assert_null(checkpoint_open(dir, "global_step3", TOTAL, MODEL + 1, &err));
-    assert_non_null(strstr(err.text, "global_step3: a checkpoint of another model"));
+    assert_non_null(strstr(err.text, "global_step3: this checkpoint belongs to another model"));
     from = xasprintf("%s/global_step4/shard-00001", dir);
     assert_int_equal(rename(from, to), 0);
-    expect_refused("belongs to another checkpoint");
+    expect_refused("belong to different checkpoints");
     free(from);
     from = xasprintf("%s/global_step3/shard-00002", dir);
     assert_int_equal(rename(from, to), 0);
-    expect_refused("belongs to another checkpoint");
+    expect_refused("belong to different checkpoints");
     assert_int_equal(unlink(to), 0);
     expect_refused("No such file");
     write_victim("#!/bin/sh\n", 10);
@@ -401,7 +401,7 @@ static void test_cover(void **state)
     assert_non_null(strstr(err.text, "shard-00002: No such file"));
     assert_int_equal(checkpoint_commit(dir, "twice", 2, &err), 0);
     assert_null(checkpoint_open(dir, "twice", TOTAL, MODEL, &err));
-    assert_non_null(strstr(err.text, "do not make up a model"));
+    assert_non_null(strstr(err.text, "do not cover the model"));
     remove_all();
 }
 

@@ -90,7 +90,8 @@ static void test_bad_data(void **state)
     assert_non_null(strstr(err.text, "/nowhere: No such file"));
     samples_close(&samples);
     assert_int_equal(samples_open(&samples, path, LENGTH, true, 256, 7, &err), -1);
-    assert_non_null(strstr(err.text, "text and a mask are 257 tokens, the vocabulary is 256"));
+    assert_non_null(
+        strstr(err.text, "text and the mask need 257 tokens, but the vocabulary has only 256"));
     samples_close(&samples);
 }
 
@@ -149,7 +150,7 @@ static void test_state(void **state)
             assert_int_equal(state_parse(&is, text, &err), -1);
     }
     assert_int_equal(state_parse(&is, "step 1x\n", &err), -1);
-    assert_string_equal(err.text, "the state of the training: step is no number");
+    assert_string_equal(err.text, "the state of the training: step is not a number");
     free(text);
 }
 

@@ -30,8 +30,10 @@ static void test_not_reached(void **state)
     } rows[] = {
         { { .host = "127.0.0.9", .port = 1, .connect_timeout_s = 5, .ssh_config = "/dev/null" },
           { "connect", EXIT_UNREACHABLE, "127.0.0.9 port 1: Connection refused", NULL } },
-        { { .host = "no_such-name.invalid", .connect_timeout_s = 100, .ssh_config = "/dev/null" },
-          { "resolve", EXIT_UNREACHABLE, "name not known: no_such-name.invalid", NULL } },
+        { { .host = "no_such-name.invalid",
+            .connect_timeout_s = 100,
+            .ssh_config = "/dev/null" },
+          { "resolve", EXIT_UNREACHABLE, "unknown name: no_such-name.invalid", NULL } },
         { { .host = "node", .ssh_config = "/no/such/file" },
           { "config", EXIT_DATA, "/no/such/file", NULL } },
     };
@@ -185,7 +187,7 @@ static void test_unknown_host_key(void **state)
         { "UserKnownHostsFile /dev/null",
           { "host key", EXIT_REFUSED, "ssh-ed25519 SHA256:", "ssh-keyscan -p" } },
         { "UserKnownHostsFile /dev/null\nStrictHostKeyChecking accept-new",
-          { "host key", EXIT_REFUSED, "not known", NULL } },
+          { "host key", EXIT_REFUSED, "the host key is unknown", NULL } },
         { "UserKnownHostsFile /dev/null\nStrictHostKeyChecking no", { 0 } },
     };
     struct client c;
@@ -259,7 +261,7 @@ static void test_names_of_known_hosts(void **state)
         if (rows[i].opens)
             expect_opens();
         else
-            expect_fails("host key", EXIT_REFUSED, "not known", NULL);
+            expect_fails("host key", EXIT_REFUSED, "the host key is unknown", NULL);
     }
     snprintf(lines, sizeof lines, "UserKnownHostsFile %s/names\nHostKeyAlias farm", server.dir);
     sshd_client_config(&server, lines);

@@ -58,11 +58,11 @@ static void test_answers(void **state)
     } cases[] = {
         { "\0\0\0\5\14\0\0\0\0", 9, 0, NULL },
         { "\0\0\0\20\14\0\0\0\2 and then the keys", 20, 2, NULL },
-        { "\0\0\0\1\5", 5, -1, "it is locked, or not an ssh agent" }, /* SSH_AGENT_FAILURE */
-        { "\0\0\0\4\14", 5, -1, "it is locked, or not an ssh agent" },
+        { "\0\0\0\1\5", 5, -1, "it is locked, or is not an ssh agent" }, /* SSH_AGENT_FAILURE */
+        { "\0\0\0\4\14", 5, -1, "it is locked, or is not an ssh agent" },
         /* more than any agent says */
-        { "\0\4\0\1\14", 5, -1, "it is locked, or not an ssh agent" },
-        { "HTTP/1.1 400", 12, -1, "it is locked, or not an ssh agent" },
+        { "\0\4\0\1\14", 5, -1, "it is locked, or is not an ssh agent" },
+        { "HTTP/1.1 400", 12, -1, "it is locked, or is not an ssh agent" },
         { "\0\0\0\5\14\377\377\377\377", 9, 0x7fffffff, NULL },
     };
     struct error err;
