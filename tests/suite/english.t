@@ -22,6 +22,12 @@ not always is|warned about are                  | subject before verb
 So (long, too, )?(does|do|is|are|has|have|can)  | subject before verb
 Nor (does|do|is|are|has|have|can|could|must)    | subject before verb
 whom [a-z]+ nobody|of whom nobody               | that nobody
+nobody|whoever|whomever                         | no rank, no process; the caller, the user
+(is|are|was|were) told                          | receives, knows, gets a notice
+(is|are|was|were) to [a-z]+                     | must, will
+(has|have|had|takes?) (no )?effect|without effect | is ignored, applies
+anew|hitherto|there(by|in|of)|where(by|upon)    | again, and a sentence of its own
+there is no (program|subcommand|option|key) '   | unknown program '...'
 (one|agent|command|connection|file|machine|option|process|rank|row|setting) a (GPU|host|line|node|rank|run|slot) | one per node
 END
 }
@@ -56,6 +62,7 @@ END
 # FILE:LINE: TEXT, as a regex.
 allowed() {
     cat <<'END'
+doc/muster-agent.8:.* belong to nobody | the user nobody, whose the kernel shows unmapped files to be
 launcher/transport/ssh/handshake.c:.* news_cb | of the route, not of the guard
 END
 }
@@ -187,6 +194,11 @@ advise() {
     done
 }
 
+# half_sentences: the comments of standard input that begin as only a part of a sentence does.
+half_sentences() {
+    grep -E '^[^:]*:[0-9]*: (Of|Behind|Besides) [a-z]'
+}
+
 # code FOLDER: the C files below it.
 code() {
     find "$@" -name '*.[ch]' -o -name '*.cc' | sort
@@ -205,6 +217,7 @@ is "what is not plain is found" "$(hits phrases <"$tmp/old" | wc -l)" 3
 is "and what is stiff" "$(hits stiff <"$tmp/old" | wc -l)" 1
 printf 'static int sweep;\nint x; /* goes\n * on */ char *y = "by "\n"itself /*";\n' >"$tmp/old.c"
 is "C is taken apart" "$(c_texts comments "$tmp/old.c" | hits stiff | cut -d: -f2,3)" "2: goes on"
+is "half a sentence is found" "$(printf 'a.c:1: Of two of one name.\na.c:2: Offers two.\n' | half_sentences)" "a.c:1: Of two of one name."
 is "and its strings put together" "$(c_texts strings "$tmp/old.c" | cut -d: -f2,3)" "3: by itself /*"
 
 texts README HACKING NEWS >"$tmp/guide"
@@ -223,6 +236,7 @@ for room in $(find launcher agent common trainer k8s -type d -not -name '.*' | s
     # shellcheck disable=SC2086
     c_texts comments $files >"$tmp/comments"
     clean "comments of $room" phrases <"$tmp/comments"
+    is "... are whole sentences" "$(half_sentences <"$tmp/comments")" ""
     # shellcheck disable=SC2086
     c_texts strings $files >"$tmp/strings"
     clean "messages of $room" phrases <"$tmp/strings"
