@@ -52,7 +52,7 @@ ok "... which it names" grep -q -e "--env TOKEN: not set in this environment" er
 run env TOKEN=second LAST=1 muster resume resumed
 is "from another directory, by name" "$rc $(cat out)" "0 $id"
 ok "... it says what it waits for" grep -q "still there (.*: pid [0-9]*); waiting until" err
-ok "... and what follows" grep -q "$id generation 1" err
+ok "... and what follows" grep -q "restarting $id: generation 1" err
 run muster attach "$id"
 is "it ends well" "$rc" 0
 is "... each generation once, with its words, in its directory" "$(grep generation out |
@@ -107,8 +107,8 @@ wait "$pid_a" || rc_a=$?
 wait "$pid_b" || rc_b=$?
 is "... one goes on, and the other does not" "$(printf '%s\n' "$rc_a" "$rc_b" | sort -n | tr '\n' ' ')" \
     "0 73 "
-ok "... and says why" grep -qE 'error: muster resume: .*: another muster (runs|has started) it' \
-    err-a err-b
+ok "... and says why" grep -qE \
+    'error: muster resume: .*: another muster (is running|has already resumed) it' err-a err-b
 is "... each rank once" "$(cat out-a out-b | grep -c 'generation 1 x')" 2
 ok "... nothing of both at once" not grep -q 'two generations' out-a out-b
 
