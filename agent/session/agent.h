@@ -114,7 +114,7 @@ struct namesake_watch {
 struct heartbeat {
     struct event *event, *lease;
     double        every_s, lease_s;
-    int64_t       beat_ns;  /* when we last sent a PING; both by clock_boot_ns() */
+    int64_t       ping_ns;  /* when we last sent a PING; both by clock_boot_ns() */
     int64_t       since_ns; /* when the lease began */
     bool          is_over;  /* the lease has ended */
     struct launcher_clock clock;

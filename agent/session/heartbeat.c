@@ -28,7 +28,7 @@
  * must answer within this. */
 #define BEATS_LEFT 3.0
 
-static void   beat_cb(evutil_socket_t fd, short what, void *arg);
+static void   ping_cb(evutil_socket_t fd, short what, void *arg);
 static void   lease_cb(evutil_socket_t fd, short what, void *arg);
 static void   begin_lease(struct heartbeat *heartbeat, int64_t since_ns);
 static void   check_lease(struct agent *agent);
@@ -40,7 +40,7 @@ void heartbeat_open(struct agent *agent)
     struct heartbeat *heartbeat = &agent->heartbeat;
     const char       *lease_s = test_switch(TEST_SWITCH_FIRST_LEASE_S);
 
-    heartbeat->event = event_new(agent->base, -1, EV_PERSIST, beat_cb, agent);
+    heartbeat->event = event_new(agent->base, -1, EV_PERSIST, ping_cb, agent);
     heartbeat->lease = evtimer_new(agent->base, lease_cb, agent);
     if (heartbeat->event == NULL || heartbeat->lease == NULL)
         xalloc_die();
@@ -58,7 +58,7 @@ void heartbeat_set(struct agent *agent, double every_s, double lease_s)
 
     agent->heartbeat.every_s = every_s;
     agent->heartbeat.lease_s = lease_s;
-    agent->heartbeat.beat_ns = clock_boot_ns();
+    agent->heartbeat.ping_ns = clock_boot_ns();
     xevent_add(agent->heartbeat.event, &every);
     check_lease(agent);
 }
@@ -113,7 +113,7 @@ void heartbeat_close(struct agent *agent)
     event_free(agent->heartbeat.lease);
 }
 
-static void beat_cb(evutil_socket_t fd, short what, void *arg)
+static void ping_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct agent *agent = arg;
 
@@ -190,9 +190,9 @@ static void notice_sleep(struct agent *agent)
     struct heartbeat *heartbeat = &agent->heartbeat;
     double            left_s = BEATS_LEFT * heartbeat->every_s + lease_term_s(heartbeat->lease_s);
     int64_t           now = clock_boot_ns();
-    double            slept_s = (double)(now - heartbeat->beat_ns) / NS_PER_S - heartbeat->every_s;
+    double            slept_s = (double)(now - heartbeat->ping_ns) / NS_PER_S - heartbeat->every_s;
 
-    heartbeat->beat_ns = now;
+    heartbeat->ping_ns = now;
     if (slept_s <= heartbeat->lease_s || !agent->plan.is_local)
         return;
     if (left_s > heartbeat->lease_s)

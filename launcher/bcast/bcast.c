@@ -75,7 +75,7 @@ static int bcast_prepare(const struct run *run, void **data)
                     : bcast->window < WINDOW_LEAST ? WINDOW_LEAST
                                                    : bcast->window;
     bcast->copy = xcalloc(run->plan->nodes, sizeof *bcast->copy);
-    bcast->pace = xcalloc(run->plan->nodes, sizeof *bcast->pace);
+    bcast->progress = xcalloc(run->plan->nodes, sizeof *bcast->progress);
     for (n = 0; n < run->plan->nodes; n++)
         bcast->copy[n] = (struct copy){ .credit = bcast->window, .needs.file = SUM_FILE_NONE,
                                         .source.node = CHAIN_LAUNCHER };
@@ -101,7 +101,7 @@ static void bcast_free(const struct run *run, void *data)
     for (n = 0; n < run->plan->nodes; n++)
         bcast_files_clear(&bcast->copy[n]);
     free(bcast->copy);
-    free(bcast->pace);
+    free(bcast->progress);
     sum_file_close(&bcast->hashed);
     bcast_links_clear(bcast);
     failures_clear(&bcast->failed);

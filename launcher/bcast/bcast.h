@@ -11,7 +11,7 @@
 #include "bcast/chain.h"
 #include "bcast/failures.h"
 #include "bcast/origin.h"
-#include "bcast/pace.h"
+#include "bcast/bcast_progress.h"
 #include "copy/chunk.h"
 #include "run/run.h"
 
@@ -73,7 +73,7 @@ struct bcast {
     struct origin  *origin; /* NULL: the files are on this machine */
     bool            origin_is_lost;
     struct copy    *copy; /* by node */
-    struct pace    *pace;
+    struct bcast_progress *progress;
     size_t          window;
     struct sum_file hashed;
     struct failures failed;

@@ -39,10 +39,10 @@ void bcast_progress(struct run *run, double seconds)
     size_t        n;
 
     for (n = 0; n < run->plan->nodes; n++) {
-        bcast->pace[n].bytes = bcast->copy[n].bytes;
-        bcast->pace[n].is_done = bcast->copy[n].is_done;
+        bcast->progress[n].bytes = bcast->copy[n].bytes;
+        bcast->progress[n].is_done = bcast->copy[n].is_done;
     }
-    pace_show(run, bcast->pace, seconds);
+    bcast_progress_show(run, bcast->progress, seconds);
 }
 
 int bcast_report(const struct run *run, int status, FILE *out, FILE *err)

@@ -88,7 +88,7 @@ static int collect_prepare(const struct run *run, void **data)
         collect->small_files = BCAST_SMALL_MAX;
     raise_descriptors(nodes);
     collect->gather = xcalloc(nodes, sizeof *collect->gather);
-    collect->pace = xcalloc(nodes, sizeof *collect->pace);
+    collect->progress = xcalloc(nodes, sizeof *collect->progress);
     for (n = 0; n < nodes; n++) {
         const char *host = run->plan->node[n].host;
 
@@ -159,7 +159,7 @@ static void collect_free(const struct run *run, void *data)
     if (collect->tick != NULL)
         event_free(collect->tick);
     free(collect->gather);
-    free(collect->pace);
+    free(collect->progress);
     free(collect->to);
     free(collect);
 }
@@ -213,10 +213,10 @@ static void tick_cb(evutil_socket_t fd, short what, void *arg)
 
     (void)fd, (void)what;
     for (n = 0; n < run->plan->nodes; n++) {
-        collect->pace[n].bytes = collect->gather[n].counts.bytes;
-        collect->pace[n].is_done = collect->gather[n].is_done;
+        collect->progress[n].bytes = collect->gather[n].counts.bytes;
+        collect->progress[n].is_done = collect->gather[n].is_done;
     }
-    pace_show(run, collect->pace, (double)(now_ns - collect->tick_ns) / NS_PER_S);
+    bcast_progress_show(run, collect->progress, (double)(now_ns - collect->tick_ns) / NS_PER_S);
     collect->tick_ns = now_ns;
 }
 

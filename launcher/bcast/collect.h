@@ -7,7 +7,7 @@
 
 #include "bcast/collect_job.h"
 #include "bcast/failures.h"
-#include "bcast/pace.h"
+#include "bcast/bcast_progress.h"
 #include "buffer.h"
 #include "copy/arriving.h"
 #include "copy/bcast_receive.h"
@@ -43,7 +43,7 @@ struct collect {
     char           *to;    /* absolute; contains a folder for each node */
     struct buffer   paths; /* absolute, each terminated by NUL */
     struct failures failed;
-    struct pace    *pace; /* by node */
+    struct bcast_progress *progress; /* by node */
     struct event   *tick; /* NULL: no node has answered yet */
     int64_t         tick_ns;
 };

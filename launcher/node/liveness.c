@@ -32,10 +32,10 @@ void liveness_renew(struct liveness *liveness, int64_t now_ns)
     liveness->is_suspect = false;
 }
 
-double liveness_check(struct node *node, double dead_after_s, double beat_s, int64_t now_ns)
+double liveness_check(struct node *node, double dead_after_s, double interval_s, int64_t now_ns)
 {
     double silent_s = (double)(now_ns - node->liveness.heard_ns) / NS_PER_S;
-    double left_s = lease_of(node, dead_after_s, silent_s < 2 * beat_s) - silent_s;
+    double left_s = lease_of(node, dead_after_s, silent_s < 2 * interval_s) - silent_s;
 
     if (left_s <= 0) {
         give_up(node, silent_s);
@@ -43,9 +43,9 @@ double liveness_check(struct node *node, double dead_after_s, double beat_s, int
     }
     if (reconnect_is_cut(node->reconnect))
         return left_s; /* the user was warned, and reconnect.c is trying */
-    if (silent_s >= dead_after_s * RECONNECT_PART && silent_s >= 2 * beat_s)
+    if (silent_s >= dead_after_s * RECONNECT_PART && silent_s >= 2 * interval_s)
         reconnect_beside(node->reconnect);
-    suspect(node, silent_s, silent_s >= 3 * beat_s);
+    suspect(node, silent_s, silent_s >= 3 * interval_s);
     return left_s;
 }
 

@@ -24,12 +24,12 @@ void liveness_heard(struct liveness *liveness, int64_t now_ns);
 /* Another connection has replaced the silent one: the node is heard and no longer suspect. */
 void liveness_renew(struct liveness *liveness, int64_t now_ns);
 
-/* Call it once per heartbeat (every beat_s seconds) for each node that has answered. It reports
+/* Call it once per heartbeat (every interval_s seconds) for each node that has answered. It reports
  * that the node is suspect or heard again, makes another connection, and loses the node after
  * dead_after_s. By then its agent has ended everything there, since the agent's own lease is
  * shorter (agent/session/heartbeat.c). Returns the seconds until the node is lost; 0: it is
  * lost. */
-double liveness_check(struct node *node, double dead_after_s, double beat_s, int64_t now_ns);
+double liveness_check(struct node *node, double dead_after_s, double interval_s, int64_t now_ns);
 
 /* Returns how many seconds an agent waits for an answer from us before it ends its ranks
  * (lease.h). */

@@ -16,7 +16,7 @@
 #include "exit_code.h"
 #include "options/argv.h"
 #include "options/conf.h"
-#include "options/given.h"
+#include "options/saved_options.h"
 #include "options/option_table.h"
 #include "xalloc.h"
 
@@ -209,15 +209,15 @@ static void note_given(struct options *options, const struct settings *settings)
     if (options->command != COMMAND_RUN)
         return;
     if (value != NULL && value[0] != '\0')
-        given_add_env(&options->given, settings, config, value);
+        saved_options_add_env(&options->given, settings, config, value);
     for (row = option_table; row < option_table + option_rows; row++) {
         env_name_of(row, name);
         value = getenv(name);
         if (value != NULL && value[0] != '\0' && !(row->flags & OPTION_ARGV_ONLY) &&
             row->commands & FOR_RUN)
-            given_add_env(&options->given, settings, row, value);
+            saved_options_add_env(&options->given, settings, row, value);
     }
-    given_add(&options->given, settings);
+    saved_options_add(&options->given, settings);
 }
 
 /* Prints all messages but the last, which main() prints like any other error. */

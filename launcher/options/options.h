@@ -162,7 +162,7 @@ struct options {
     char *run;  /* clean, attach, status, stop, resume; NULL: each has its own default */
 
     /* for muster resume, saved in the run's directory */
-    struct strlist given; /* these options as words; see given.h */
+    struct strlist given;   /* these options as words; see saved_options.h */
     char          *resumed; /* the id of the run that continues; NULL: a new run */
     int            first_generation; /* of the run that continues */
     struct json_t *last_world; /* its previous world (run/world.h); NULL: unknown */

@@ -20,7 +20,7 @@
 
 #include "clock.h"
 #include "hostrange.h"
-#include "outcome/alike.h"
+#include "outcome/common_text.h"
 #include "outcome/group.h"
 #include "outcome/wrap.h"
 #include "output/output.h"
@@ -44,8 +44,7 @@ static void        print_rows(const struct outcome *outcome, const struct groups
 static void        print_safe(const char *text, FILE *out);
 static int         widest(int width, const char *text);
 static void        print_notes(const struct outcome *outcome, const char *what,
-                               const struct groups *notes, alike_text_of *text_of,
-                               FILE *out);
+                               const struct groups *notes, common_text_reader *text_of, FILE *out);
 static void        report_first_rank(const struct outcome *outcome,
                                      const struct output *output, FILE *out);
 static const char *host_of(const struct outcome *outcome, int rank);
@@ -152,13 +151,13 @@ static void group_nodes(const struct outcome *outcome, struct groups *rows,
 
         if (why == NULL)
             continue;
-        text = alike_key(why->text, node);
+        text = common_text_key(why->text, node);
         row = xasprintf("%s\n%s", why->stage, text);
         groups_add(rows, row, (int)n);
         free(row);
         free(text);
         if (why->hint[0] != '\0') {
-            text = alike_key(why->hint, node);
+            text = common_text_key(why->hint, node);
             groups_add(hints, text, (int)n);
             free(text);
         }
@@ -206,8 +205,8 @@ static void print_rows(const struct outcome *outcome, const struct groups *rows,
     fprintf(out, "  %-*s  %-*s  %s\n", name_width, "node", stage_width, "stage", "cause");
     for (i = 0; i < rows->count; i++) {
         const char *stage = rows->group[i].key;
-        char       *cause = alike_cause(&rows->group[i], stage + strlen(stage) + 1, outcome,
-                                        cause_of);
+        char       *cause =
+            common_text_cause(&rows->group[i], stage + strlen(stage) + 1, outcome, cause_of);
 
         fprintf(out, "  %-*s  %-*s  ", name_width, names[i], stage_width, stage);
         wrap_print(cause, (size_t)(name_width + stage_width) + 6, columns, out);
@@ -233,13 +232,13 @@ static int widest(int width, const char *text)
 
 /* Prints "  hint: te[1-3]: ...". */
 static void print_notes(const struct outcome *outcome, const char *what,
-                        const struct groups *notes, alike_text_of *text_of, FILE *out)
+                        const struct groups *notes, common_text_reader *text_of, FILE *out)
 {
     size_t i;
 
     for (i = 0; i < notes->count; i++) {
         char *names = group_hosts(&notes->group[i], outcome->plan);
-        char *text = alike_hint(&notes->group[i], outcome, text_of);
+        char *text = common_text_hint(&notes->group[i], outcome, text_of);
 
         fprintf(out, "  %s: %s: ", what, names);
         print_safe(text, out);

@@ -69,7 +69,7 @@
 #include "log.h"
 #include "node/draining.h"
 #include "output/json_file.h"
-#include "run/beat.h"
+#include "run/heartbeat.h"
 #include "run/costs.h"
 #include "run/data_shards.h"
 #include "run/deadline.h"
@@ -245,7 +245,7 @@ static void begin(struct run *run)
     data_shards_begin(run);
     run->control = control_new(run->base, &run->dir, verbs, run);
     run->deadline = deadline_new(run);
-    run->beat = beat_new(run);
+    run->heartbeat = heartbeat_new(run);
     if (run_is_exec(run))
         deadline_start(run); /* nodes have no common start */
 }
@@ -476,7 +476,7 @@ static void run_clear(struct run *run)
     world_close(run);
     job_end(run);
     run_dir_close(&run->dir); /* from here on other processes see that the run has ended */
-    beat_free(run->beat);
+    heartbeat_free(run->heartbeat);
     costs_close(run);
     data_shards_free(run->data_shards);
     deadline_free(run->deadline);

@@ -14,7 +14,7 @@
 #include "node/shared_machine.h"
 #include "plan/plan_encode.h"
 #include "run/agent_frames.h"
-#include "run/beat.h"
+#include "run/heartbeat.h"
 #include "run/costs.h"
 #include "run/deadline.h"
 #include "node/flow.h"
@@ -220,7 +220,7 @@ static void node_over(struct node *node, void *arg)
         return;
     }
     if (node->state == NODE_FAILED) {
-        beat_tell_pause(run); /* the cause may be that muster did not run */
+        heartbeat_tell_pause(run); /* the cause may be that muster did not run */
         outcome_node_failed(&run->outcome, node->index, node->failure, clock_now_ns());
     }
     if (node->state == NODE_FAILED && node->lost_agent)

@@ -52,7 +52,7 @@ struct run {
     struct node      **node;  /* world.c: one per node of the plan */
     struct batch_rules batch; /* world.c; first.total 0: not known */
     struct phase       phase;
-    struct beat       *beat;
+    struct heartbeat   *heartbeat;
     struct cost        cost; /* costs.c */
     struct control    *control; /* NULL: this run takes no requests */
     struct data_shards *data_shards; /* NULL: there are no ranks */

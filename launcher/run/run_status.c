@@ -122,7 +122,7 @@ void run_status_beat(struct run *run)
     look(run);
 }
 
-/* If no thread can be started, or the disk is full, the next beat tries again. */
+/* If no thread can be started, or the disk is full, the next heartbeat tries again. */
 static void look(struct run *run)
 {
     struct run_status *status = run->status;

@@ -54,6 +54,7 @@ sweep|sweeps|sweeping|swept                    | clean up, cleaned up
 keepers?|grumbles?|[a-z_]*_news|news_[a-z]+    | guard, stderr_text, events
 (its|the|a|each) brief|brief_[a-z]+            | plan, plan_encode
 kept_(run|list|find|state)[a-z_]*|replay(_[a-z]+)?|nodeplan[a-z_]*  | history, resend_queue, node_plan
+(beat|alike|pace)_[a-z]+|given_add[a-z_]*      | heartbeat, common_text, bcast_progress, saved_options
 (intake|incoming)(_[a-z]+)?|struct beneath|beneath_[a-z]+ | agent_frames, safe_openat
 (silence|gap|view|visible|printable|foreign|orders)_[a-z]+ | liveness, unreachable_pairs, rank_labels, sanitize, other_launchers, launcher_frames
 END

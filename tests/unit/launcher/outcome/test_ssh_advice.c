@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "outcome/alike.h"
+#include "outcome/common_text.h"
 #include "outcome/ssh_advice.h"
 #include "xalloc.h"
 
@@ -41,13 +41,13 @@ static void expect_advice(size_t nodes, const char *const *said, const char *adv
 
     text = said;
     for (i = 0; i < nodes; i++) {
-        char *key = alike_key(said[i], &node[i]);
+        char *key = common_text_key(said[i], &node[i]);
 
         groups_add(&groups, key, (int)i);
         free(key);
     }
     assert_int_equal(groups.count, 1);
-    got = alike_hint(&groups.group[0], &outcome, text_of);
+    got = common_text_hint(&groups.group[0], &outcome, text_of);
     assert_string_equal(got, advice);
     free(got);
     groups_clear(&groups);
@@ -118,7 +118,8 @@ static void test_causes_do_not_differ(void **state)
     for (i = 0; i < sizeof alike / sizeof *alike + sizeof other / sizeof *other; i++) {
         bool               is_other = i >= sizeof alike / sizeof *alike;
         const char *const *pair = is_other ? other[i - sizeof alike / sizeof *alike] : alike[i];
-        char              *one = alike_key(pair[0], &node[0]), *two = alike_key(pair[1], &node[1]);
+        char              *one = common_text_key(pair[0], &node[0]),
+             *two = common_text_key(pair[1], &node[1]);
 
         if ((strcmp(one, two) != 0) != is_other)
             fail_msg("%s | %s", one, two);

@@ -20,7 +20,7 @@
 #include "output/output.h"
 #include "plan/plan_encode.h"
 #include "run/agent_frames.h"
-#include "run/beat.h"
+#include "run/heartbeat.h"
 #include "run/costs.h"
 #include "run/deadline.h"
 #include "run/generation.h"
@@ -137,7 +137,7 @@ void agent_frames_take(struct node *of, const struct frame *frame, const json_t 
     (void)of, (void)frame, (void)body, (void)arg;
 }
 
-void beat_tell_pause(struct run *of)
+void heartbeat_tell_pause(struct run *of)
 {
     if (of->phase.now == PHASE_RUNNING || of->phase.now == PHASE_RESTARTING)
         told("pause?;");

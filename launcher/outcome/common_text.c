@@ -1,9 +1,9 @@
-/* alike.c - see alike.h
+/* common_text.c - see common_text.h
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
-#include "outcome/alike.h"
+#include "outcome/common_text.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -21,7 +21,7 @@
 #define FINGER_CHARS NAME_CHARS "+/="
 
 static bool   is_same(const struct group *group, const struct outcome *outcome,
-                      alike_text_of *text_of);
+                      common_text_reader *text_of);
 static char  *key_of(const char *text, const struct plan_node *node, struct strlist *gaps);
 static size_t variable_at(const char *text, const char *at, const struct plan_node *node);
 static size_t user_at(const char *text, const char *at);
@@ -30,21 +30,21 @@ static size_t name_at(const char *at, const char *name);
 static size_t address_at(const char *at);
 static size_t line_number_at(const char *text, const char *at);
 static char  *list_of(const struct group *group, const struct outcome *outcome,
-                      alike_text_of *text_of);
+                      common_text_reader *text_of);
 
-char *alike_key(const char *text, const struct plan_node *node)
+char *common_text_key(const char *text, const struct plan_node *node)
 {
     return key_of(text, node, NULL);
 }
 
-char *alike_cause(const struct group *group, const char *key, const struct outcome *outcome,
-                  alike_text_of *text_of)
+char *common_text_cause(const struct group *group, const char *key,
+                        const struct outcome *outcome, common_text_reader *text_of)
 {
     return xstrdup(is_same(group, outcome, text_of) ? text_of(outcome, group->member[0]) : key);
 }
 
-char *alike_hint(const struct group *group, const struct outcome *outcome,
-                 alike_text_of *text_of)
+char *common_text_hint(const struct group *group, const struct outcome *outcome,
+                       common_text_reader *text_of)
 {
     int   first = group->member[0];
     char *text;
@@ -59,7 +59,7 @@ char *alike_hint(const struct group *group, const struct outcome *outcome,
 }
 
 static bool is_same(const struct group *group, const struct outcome *outcome,
-                    alike_text_of *text_of)
+                    common_text_reader *text_of)
 {
     const char *first = text_of(outcome, group->member[0]);
     size_t      i;
@@ -80,7 +80,7 @@ static char *key_of(const char *text, const struct plan_node *node, struct strli
     for (at = text; *at != '\0'; at += size) {
         size = variable_at(text, at, node);
         if (size > 0) {
-            buffer_add_text(&key, ALIKE_GAP);
+            buffer_add_text(&key, COMMON_TEXT_GAP);
             if (gaps != NULL)
                 strlist_add_bytes(gaps, at, size);
         } else {
@@ -171,7 +171,7 @@ static size_t line_number_at(const char *text, const char *at)
 
 /* Returns one text for all nodes, or NULL. */
 static char *list_of(const struct group *group, const struct outcome *outcome,
-                     alike_text_of *text_of)
+                     common_text_reader *text_of)
 {
     struct strlist *gaps = xcalloc(group->count, sizeof *gaps);
     char           *text;
@@ -180,7 +180,7 @@ static char *list_of(const struct group *group, const struct outcome *outcome,
     for (i = 0; i < group->count; i++)
         free(key_of(text_of(outcome, group->member[i]), &outcome->plan->node[group->member[i]],
                     &gaps[i]));
-    text = ssh_advice_fold(group->key, ALIKE_GAP, gaps, group->count);
+    text = ssh_advice_fold(group->key, COMMON_TEXT_GAP, gaps, group->count);
     for (i = 0; i < group->count; i++)
         strlist_clear(&gaps[i]);
     free(gaps);

@@ -1,16 +1,16 @@
-/* given.c - see given.h
+/* saved_options.c - see saved_options.h
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
-#include "options/given.h"
+#include "options/saved_options.h"
 
 #include <string.h>
 
 static void add_word(struct strlist *words, const char *name, bool is_env, const char *value);
 static bool names_hosts(const struct option_row *row);
 
-void given_add(struct strlist *words, const struct settings *settings)
+void saved_options_add(struct strlist *words, const struct settings *settings)
 {
     size_t i;
 
@@ -27,8 +27,8 @@ void given_add(struct strlist *words, const struct settings *settings)
     }
 }
 
-void given_add_env(struct strlist *words, const struct settings *settings,
-                   const struct option_row *row, const char *value)
+void saved_options_add_env(struct strlist *words, const struct settings *settings,
+                           const struct option_row *row, const char *value)
 {
     char   name[64];
     size_t i;
