@@ -11,7 +11,7 @@ bad_subjects() {
     awk 'length > 60 { print; next }
         !/^[^ ]+( [^ ]+)?: [a-z0-9.-]/ { print; next }
         /[.]$/ { print; next }
-        /: (the|an?|what|which|nothing|no|of|two|three|[a-z]+(ed|ing)) / { print }'
+        /: (the|an?|what|which|nothing|no|of|(add|fix|remov|chang|mov|renam)(ed|ing)) / { print }'
 }
 
 is "a long, a capital, a full stop, no module and no verb are found" "$(bad_subjects <<'END' | wc -l

@@ -157,10 +157,12 @@ reader_reads
 is "... and the reader gets all of it" "$rc $(grep -c lost err)" "130 0"
 
 # ---- the reader goes ----
+# With files a reader that is slow to go has missed lines, too, and muster says so.
 one="-H node1:1 --label none"
 for command in "muster $one" "muster exec $one" "muster $one --json -" "muster $one --log-dir logs"; do
     { $command ./says 2>err; echo $? >code; } | head -n 1 >shown
-    is "$command, into head: 74 and one line" "$(cat code) $(complaints | wc -l)" "74 1"
+    is "$command, into head: 74 and one line" "$(cat code) $(complaints |
+        grep -vc 'were not shown here, but are in the log files')" "74 1"
 done
 }
 ok "nothing is left" wait_for 10 nothing_left
