@@ -76,7 +76,7 @@ static int read_arguments(int argc, char **argv, const char **nonce)
 
 /* Reads the nonce from the opening line (doc/PROTOCOL section 1), if the login shell has
  * started us directly. Reads the whole line and nothing after it, since the launcher waits for
- * our answer. NULL: there is no such line. */
+ * our answer. NULL: stdin has no opening line. */
 static const char *read_nonce(void)
 {
     static char line[256];

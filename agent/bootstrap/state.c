@@ -23,7 +23,7 @@
 #define LABEL         "security.selinux" /* a replaced file must keep its label */
 #define LABEL_SIZE    256
 #define VALUE_SIZE    4096
-#define COMMAND_S     1800.0 /* packages may have to be downloaded */
+#define COMMAND_S     1800.0 /* it may download packages */
 #define ARGUMENTS_MAX 512
 
 const char *const state_kinds[STATE_KINDS] = {

@@ -172,7 +172,7 @@ void heartbeat_send(struct agent *agent)
                            .body = now, .size = sizeof now };
 
     if (agent->link.is_lost || agent->link.is_cut || agent->state == AGENT_DONE)
-        return; /* a frame after DONE would have to be acknowledged too */
+        return; /* the link would wait for the ACK of a frame after DONE */
     if (agent->state == AGENT_RUNNING && agent->plan.hang_s > 0)
         agent_send(agent, FRAME_IDLE, 0, json_pack("{s:f}", "idle_s",
                                                    idle_seconds(&agent->idle, agent)));

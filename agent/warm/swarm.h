@@ -33,7 +33,7 @@ struct swarm_ops {
     void (*tell)(const struct swarm_counts *counts, void *arg); /* once a second */
 };
 
-/* Returns a port that is free on this address; -1: there is no such address here. */
+/* Returns a port that is free on this address; -1: this machine lacks the address. */
 int swarm_port(const char *address);
 
 /* Runs a swarm to its end. request comes from the launcher:

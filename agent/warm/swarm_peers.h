@@ -43,7 +43,7 @@ int  swarm_peers_read(struct swarm_peers *peers, const json_t *list, const unsig
                       struct error *err);
 void swarm_peers_clear(struct swarm_peers *peers);
 
-/* The node of that number has this chunk: asks it later. False: there is no such node. */
+/* The node of that number has this chunk: asks it later. False: the number is wrong. */
 bool swarm_peers_want(struct swarm_peers *peers, int node, size_t chunk);
 /* Connects. Does not call the ops before it returns. */
 void swarm_peers_begin(struct swarm_peers *peers);

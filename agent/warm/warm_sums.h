@@ -69,7 +69,7 @@ bool warm_file_is(const struct warm_file *file, const struct stat *now);
 /* Can its blocks be written without reading them? */
 bool warm_file_is_plain(int fd, const struct stat *now);
 
-/* Returns the number of a chunk in sums; -1: there is no such chunk. */
+/* Returns the number of a chunk in sums; -1: not found. */
 int64_t warm_sums_find(const struct warm_sums *sums, uint32_t file, uint32_t index);
 
 #endif

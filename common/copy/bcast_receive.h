@@ -73,7 +73,7 @@ bool bcast_receive_chunk(struct bcast_receive *receiver, struct chunk chunk, con
 /* The launcher sent wrong contents: the file has changed there. */
 void bcast_receive_spoilt(struct bcast_receive *receiver, struct chunk chunk);
 
-/* Returns 0 if there is no such chunk, or if its file was given up;
+/* Returns 0 if the chunk is unknown, or if its file was given up;
  * bcast_receive_was_announced() distinguishes the two. */
 size_t bcast_receive_chunk_size(const struct bcast_receive *receiver, struct chunk chunk);
 bool   bcast_receive_was_announced(const struct bcast_receive *receiver, struct chunk chunk);

@@ -343,7 +343,7 @@ static void take_back(const struct submit *submit, const struct observed *observ
         !observed->object[OBJECT_ANCHOR].exists)
         return;
     if (execute_delete(&submit->place, &submit->job, observed, &err) == 0)
-        log_warn("the job %s was not submitted; its objects are deleted again", name);
+        log_warn("the job %s was not submitted; muster deletes its objects", name);
     else
         log_error("%s; a part of job %s still exists: run `muster k8s delete %s`", err.text,
                   name, name);

@@ -93,8 +93,7 @@ int origin_find(const struct run *run, struct bcast *bcast)
     if (found == 0 || found == args->count)
         return 0;
     log_error("the paths must be in one directory of one node or of this machine; with --to "
-              "they may be "
-              "in any directory");
+              "they may be in any directory");
     return EXIT_DATA;
 }
 

@@ -181,7 +181,8 @@ int leaving_scale(const struct strlist *words, char *answer, size_t size, void *
     if (generation_scale(run, (size_t)nodes, within_s, err) < 0)
         return -1;
     if ((size_t)nodes == now)
-        snprintf(answer, size, "it already has %zu node%s", now, now == 1 ? "" : "s");
+        snprintf(answer, size, "it has %zu node%s, and keeps that number", now,
+                 now == 1 ? "" : "s");
     else
         snprintf(answer, size, "from %zu to %lld nodes, after a checkpoint within %g s", now,
                  (long long)nodes, within_s);

@@ -220,7 +220,7 @@ void check_options_help(FILE *out)
     fputs("Usage: muster … muster-train check [OPTION…] [COLLECTIVE…]\n\n"
           "Checks in order whether the nodes have the same setup, reach each other and send\n"
           "data unchanged, then how fast each pair of nodes and all ranks together are. The\n"
-          "first failure is named. COLLECTIVE… restricts the check to some of:\n   ",
+          "first failure is named. With COLLECTIVE only those run:\n   ",
           out);
     for (i = 0; collectives[i].name != NULL; i++)
         fprintf(out, " %s", collectives[i].name);

@@ -154,8 +154,7 @@ static const char *why_text(int why)
         return "another program or host answers; do two nodes have this address?";
     case REACH_NO_DATA:
         return "it connects, but large packets do not arrive; compare the MTU of the "
-               "interfaces "
-               "and of the network between them";
+               "interfaces and of the network between them";
     default:
         return strerror(why);
     }

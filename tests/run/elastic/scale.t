@@ -46,7 +46,7 @@ start muster -v --grace 1 --label none --ckpt-marker 'save/late*' --name job --n
 ok "a run of two nodes" wait_for 30 runs 0 2
 is "more than MAX: refused, with what may be" "$(scale job --nodes 4)" \
     "2 4 nodes are more than --nnodes allows; allowed: 1, 2, 3"
-is "it keeps its size" "$(scale job --nodes 2)" "0 it already has 2 nodes"
+is "it keeps its size" "$(scale job --nodes 2)" "0 it has 2 nodes, and keeps that number"
 is "three nodes" "$(scale job --nodes 3)" "0 from 2 to 3 nodes, after a checkpoint within 300 s"
 ok "the run grows" wait_for 30 runs 1 3
 is "... the ranks were told" "$(cat told-0)" "muster muster scale: 3 nodes"

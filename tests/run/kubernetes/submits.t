@@ -20,7 +20,7 @@ said "a quota ends it, and nothing is left" refused "73 '' left []: "
 said "... which is said, with the Pod" refused "73 '' left []: muster k8s: error: the cluster refuses \
 (403): pods \"j-worker-2\" \
 is forbidden: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2 | muster k8s: warning: \
-the job j was not submitted; its objects are deleted again"
+the job j was not submitted; muster deletes its objects"
 ok "what cannot be taken back is named, and how to" grep -q \
     '^stuck: 73 .*quota.*; a part of job j still exists: run `muster k8s delete j`$' out
 said "a name that is taken ends it" taken "73 left ['pods'] ['j-worker-0']: "

@@ -411,10 +411,10 @@ static void test_scale(void **state)
     assert_string_equal(answer, "from 2 to 3 nodes, after a checkpoint within 10.5 s");
     assert_int_equal(scale("3", "0", answer, &err), 0);
     expect_told("scale 3 within 0;"); /* also if it has that number: it may be growing */
-    assert_string_equal(answer, "it already has 3 nodes");
+    assert_string_equal(answer, "it has 3 nodes, and keeps that number");
     members.places = 1;
     assert_int_equal(scale("1", "0", answer, &err), 0);
-    assert_string_equal(answer, "it already has 1 node");
+    assert_string_equal(answer, "it has 1 node, and keeps that number");
 }
 
 static void test_scale_is_refused(void **state)
