@@ -18,6 +18,12 @@ static inline int64_t clock_now_ns(void)
     return now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
+/* The same in seconds. */
+static inline double clock_now_s(void)
+{
+    return (double)clock_now_ns() / NS_PER_S;
+}
+
 /* Also counts while the machine is suspended. */
 static inline int64_t clock_boot_ns(void)
 {

@@ -33,7 +33,7 @@
 #include "output/json_file.h"
 #include "plan/plan.h"
 #include "plan/program.h"
-#include "run/launch.h"
+#include "course/launch.h"
 #include "xalloc.h"
 
 static void  set_crypto_memory(void);

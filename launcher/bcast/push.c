@@ -8,7 +8,7 @@
 #include "bcast/bcast.h"
 #include "log.h"
 #include "plan/program.h"
-#include "run/launch.h"
+#include "course/launch.h"
 
 static int report(const struct run *run, int status, FILE *out, FILE *err);
 

@@ -21,14 +21,14 @@
 
 typedef char swarm_key[KEY_HEX + 1];
 
-struct member {
+struct swarm_member {
     int group;  /* -1: it reads alone; -2: nothing to read */
     int number; /* in its group */
     int port;
 };
 
 struct swarm_groups {
-    struct member *member; /* by node */
+    struct swarm_member *member; /* by node */
     int           *size;   /* by group */
     int            count;
     size_t         nodes;
@@ -72,7 +72,7 @@ void swarm_look_request(const struct bootstrap *bootstrap, const struct run *run
 bool swarm_request(struct bootstrap *bootstrap, const struct run *run, const struct node *node,
                    json_t *body)
 {
-    const struct member *member;
+    const struct swarm_member *member;
 
     if (bootstrap->swarm == NULL)
         bootstrap->swarm = find_groups(bootstrap, run);
@@ -131,7 +131,7 @@ static void place(const struct bootstrap *bootstrap, const struct run *run,
     const json_t  *answer = answer_of(bootstrap, node), *other;
     const char    *mark = json_string_value(json_object_get(answer, "mark"));
     json_int_t     port = json_integer_value(json_object_get(answer, "port"));
-    struct member *member = &groups->member[node];
+    struct swarm_member *member = &groups->member[node];
     size_t         n = node;
 
     member->group = -2;

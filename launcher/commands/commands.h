@@ -1,6 +1,6 @@
 /* commands.h - the subcommands, called by main.c
  *
- * muster and muster exec are runs (run/launch.h) and need nothing here; neither does muster
+ * muster and muster exec are runs (course/launch.h) and need nothing here; neither does muster
  * check, which is a run of muster-train.
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -17,7 +17,7 @@
 #include "history/follow.h"
 #include "history/history.h"
 #include "log.h"
-#include "run/launch.h"
+#include "course/launch.h"
 
 static void hold_signals(int how);
 static int  launch(const struct options *options, struct plan *plan, int fd);

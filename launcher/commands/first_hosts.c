@@ -20,7 +20,7 @@
 #include "log.h"
 #include "plan/host_source.h"
 #include "run/interrupt.h"
-#include "run/world.h"
+#include "course/world.h"
 #include "xalloc.h"
 #include "xevent.h"
 

@@ -12,7 +12,7 @@
 #include "exit_code.h"
 #include "log.h"
 #include "outcome/group.h"
-#include "run/launch.h"
+#include "course/launch.h"
 #include "node/node_job.h"
 #include "run/run.h"
 #include "xalloc.h"

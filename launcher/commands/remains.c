@@ -15,6 +15,7 @@
 
 #include "buffer.h"
 #include "clock.h"
+#include "course/launch.h"
 #include "log.h"
 #include "node/liveness.h"
 #include "plan/hostfile.h"

@@ -12,7 +12,7 @@
 #include "history/history.h"
 #include "history/run_dir.h"
 #include "log.h"
-#include "run/launch.h"
+#include "node/node.h"
 #include "runid.h"
 
 #define SURE_S 10.0 /* added to the time that the launcher may take */
@@ -120,5 +120,5 @@ static double end_s(const struct past_run *run)
 {
     double grace_s = json_number_value(past_run_launcher(run, "grace_s"));
 
-    return grace_s + LAUNCH_STOP_S + SURE_S;
+    return grace_s + NODE_STOP_S + SURE_S;
 }

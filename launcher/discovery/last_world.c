@@ -8,14 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "elastic/next_world.h"
 #include "xalloc.h"
 
 #define NATURAL_MAX (1 << 20) /* nodes or ranks */
 
-static bool   last_members(struct members *members, const json_t *nodes,
+static bool   last_members(struct membership *members, const json_t *nodes,
                            const struct member_rules *rules, const struct selection *hosts);
 static size_t find_host(const struct selection *hosts, const char *name);
-static size_t last_places(struct members *members, const struct member_rules *rules, size_t *world);
+static size_t last_places(struct membership *members, const struct member_rules *rules,
+                          size_t *world);
 static void   put_first(struct selection *hosts, const size_t *world, size_t places,
                         const int *most);
 static size_t natural(const json_t *object, const char *key);
@@ -23,9 +25,9 @@ static size_t natural(const json_t *object, const char *key);
 bool last_world_choose(const json_t *last, const struct member_rules *rules,
                        struct selection *hosts, size_t *count)
 {
-    const json_t  *nodes = json_object_get(last, "nodes");
-    struct members members = { 0 };
-    size_t         places = 0, *world;
+    const json_t     *nodes = json_object_get(last, "nodes");
+    struct membership members = { 0 };
+    size_t            places = 0, *world;
 
     if (last_members(&members, nodes, rules, hosts)) {
         world = xcalloc(members.count + members.places + 1, sizeof *world);
@@ -34,7 +36,7 @@ bool last_world_choose(const json_t *last, const struct member_rules *rules,
             put_first(hosts, world, places, rules->is_elastic ? NULL : members.ranks);
         free(world);
     }
-    members_clear(&members);
+    membership_clear(&members);
     if (places == 0)
         return false;
     *count = places;
@@ -43,8 +45,8 @@ bool last_world_choose(const json_t *last, const struct member_rules *rules,
 
 /* Restores the members of the last world. An elastic run needs no other hosts; in other runs
  * they may take an empty place. False: there were no members, or the file is broken. */
-static bool last_members(struct members *members, const json_t *nodes,
-                      const struct member_rules *rules, const struct selection *hosts)
+static bool last_members(struct membership *members, const json_t *nodes,
+                         const struct member_rules *rules, const struct selection *hosts)
 {
     size_t        places = json_array_size(nodes), i, j;
     size_t       *world = xcalloc(places + 1, sizeof *world);
@@ -52,25 +54,25 @@ static bool last_members(struct members *members, const json_t *nodes,
     bool          is_whole = places > 0;
 
     for (i = 0; i < hosts->count; i++)
-        members_add(members, hosts->node[i].slots);
+        membership_add(members, hosts->node[i].host->name, hosts->node[i].slots);
     json_array_foreach(nodes, i, node) {
         const char *host = json_string_value(json_object_get(node, "host"));
 
         world[i] = find_host(hosts, host != NULL ? host : "");
-        if (world[i] == MEMBERS_NONE) { /* the host is no longer listed */
-            world[i] = members_add(members, (int)natural(node, "ranks"));
-            members->item[world[i]].is_offered = false;
+        if (world[i] == MEMBERSHIP_NONE) { /* the host is no longer listed */
+            world[i] = membership_add(members, "", (int)natural(node, "ranks"));
+            membership_unlisted(members, world[i], 0, 0);
         }
         for (j = 0; j < i; j++)
             is_whole = is_whole && world[j] != world[i];
     }
     for (i = 0; i < members->count && !rules->is_elastic; i++)
-        members_stay(members, i);
-    members_take(members, rules, world, places);
+        membership_joined(members, i);
+    membership_take(members, rules, world, places);
     json_array_foreach(nodes, i, node) {
-        members->ranks[i] = (int)natural(node, "ranks");
+        membership_restore_ranks(members, i, (int)natural(node, "ranks"));
         if (!json_is_true(json_object_get(node, "is_here")))
-            members->item[world[i]].state = MEMBER_AWAY;
+            membership_lost(members, world[i], 0, false);
     }
     free(world);
     return is_whole;
@@ -83,20 +85,21 @@ static size_t find_host(const struct selection *hosts, const char *name)
     for (i = 0; i < hosts->count; i++)
         if (strcmp(hosts->node[i].host->name, name) == 0)
             return i;
-    return MEMBERS_NONE;
+    return MEMBERSHIP_NONE;
 }
 
 /* If the members that were there are too few, tries with the members that were away, too. */
-static size_t last_places(struct members *members, const struct member_rules *rules, size_t *world)
+static size_t last_places(struct membership *members, const struct member_rules *rules,
+                          size_t *world)
 {
-    size_t places = members_choose(members, rules, world), i;
+    size_t places = next_world_choose(members, rules, world), i;
 
     if (places > 0)
         return places;
     for (i = 0; i < members->count; i++)
         if (members->item[i].state == MEMBER_AWAY)
-            members_stay(members, i);
-    return members_choose(members, rules, world);
+            membership_joined(members, i);
+    return next_world_choose(members, rules, world);
 }
 
 /* most: the maximum number of ranks of each place; NULL: all slots. */

@@ -1,4 +1,4 @@
-/* last_world.h - the last world of a run, for muster resume (run/world.h describes the format)
+/* last_world.h - the last world of a run, for muster resume (run/run_status.h describes the format)
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_LAST_WORLD_H
@@ -10,7 +10,7 @@
 #include <jansson.h>
 
 #include "elastic/batch.h"
-#include "elastic/members.h"
+#include "elastic/membership.h"
 #include "plan/select.h"
 
 /* Puts the hosts of the last world first in hosts, by node rank. Other hosts join only if no

@@ -5,24 +5,26 @@
 
 #include "elastic/policy.h"
 
+#include "elastic/next_world.h"
+
 /* Ranks that fail for the same reason all fail within this time, or within this part of the
  * time that the first one has lived. */
 #define OTHERS_LEAST_S 0.5
 #define OTHERS_PART    0.25
 
 static struct policy_action over(struct policy *policy, const struct policy_rules *rules,
-                                 struct members *members, const struct policy_event *event);
+                                 struct membership *members, const struct policy_event *event);
 static bool                 is_port(const struct policy *policy, const struct policy_rules *rules,
                                     const struct policy_event *event);
 static enum policy_why      why_not(const struct policy *policy, const struct policy_rules *rules,
                                     const struct policy_event *event);
 static struct policy_action time_has_come(struct policy *policy, const struct policy_rules *rules,
-                                          const struct members *members, double now_s);
+                                          const struct membership *members, double now_s);
 static struct policy_action start(struct policy *policy, const struct policy_rules *rules,
-                                  const struct members *members, size_t places, double now_s);
+                                  const struct membership *members, size_t places, double now_s);
 static double               change_at_s(const struct policy *policy,
                                         const struct policy_rules *rules,
-                                        const struct members *members);
+                                        const struct membership *members);
 static bool                 is_young_again(const struct policy *policy,
                                            const struct policy_event *event);
 static int                  young_code(const struct policy_event *event);
@@ -35,7 +37,7 @@ bool policy_may_restart(const struct policy_rules *rules)
 }
 
 struct policy_action policy_next(struct policy *policy, const struct policy_rules *rules,
-                                 struct members *members, const struct policy_event *event)
+                                 struct membership *members, const struct policy_event *event)
 {
     if (event->kind == POLICY_EVENT_OVER)
         return policy->phase == POLICY_RUNNING ? over(policy, rules, members, event)
@@ -55,7 +57,7 @@ struct policy_action policy_next(struct policy *policy, const struct policy_rule
 }
 
 static struct policy_action over(struct policy *policy, const struct policy_rules *rules,
-                                 struct members *members, const struct policy_event *event)
+                                 struct membership *members, const struct policy_event *event)
 {
     struct policy_action action = { POLICY_DO_WAIT, POLICY_WHY_PORT, 0 };
 
@@ -78,7 +80,7 @@ static struct policy_action over(struct policy *policy, const struct policy_rule
     policy->start_s = event->now_s + action.delay_s;
     policy->park_s = event->now_s - event->ended_s + rules->max_wait_s;
     policy->phase = POLICY_WAITING;
-    if (rules->members.goes_on && members_next_size(members, &rules->members) == 0) {
+    if (rules->members.goes_on && next_world_size(members, &rules->members) == 0) {
         policy->phase = POLICY_PARKED;
         action.what = POLICY_DO_PARK;
     }
@@ -88,14 +90,14 @@ static struct policy_action over(struct policy *policy, const struct policy_rule
 /* --- time ------------------------------------------------------------------- */
 
 static struct policy_action time_has_come(struct policy *policy, const struct policy_rules *rules,
-                                          const struct members *members, double now_s)
+                                          const struct membership *members, double now_s)
 {
     const struct policy_action nothing = { POLICY_DO_NOTHING, POLICY_WHY_NONE, 0 };
     size_t                     places = 0;
     double                     at_s;
 
     if (rules->members.goes_on)
-        places = members_next_size(members, &rules->members);
+        places = next_world_size(members, &rules->members);
     switch (policy->phase) {
     case POLICY_RUNNING:
         at_s = change_at_s(policy, rules, members);
@@ -121,7 +123,7 @@ static struct policy_action time_has_come(struct policy *policy, const struct po
 }
 
 static struct policy_action start(struct policy *policy, const struct policy_rules *rules,
-                                  const struct members *members, size_t places, double now_s)
+                                  const struct membership *members, size_t places, double now_s)
 {
     policy->phase = POLICY_RUNNING;
     policy->is_asked = false;
@@ -134,14 +136,14 @@ static struct policy_action start(struct policy *policy, const struct policy_rul
 
 /* Returns when this generation must end for one of another size; negative: it need not. */
 static double change_at_s(const struct policy *policy, const struct policy_rules *rules,
-                          const struct members *members)
+                          const struct membership *members)
 {
     const size_t target = rules->members.target;
     size_t       next;
 
     if (!rules->members.goes_on || !rules->members.is_elastic || policy->is_asked)
         return -1;
-    next = members_next_size(members, &rules->members);
+    next = next_world_size(members, &rules->members);
     if (target > 0 && next > 0 && members->places > target)
         return 0;
     if (next <= members->places)
@@ -150,9 +152,9 @@ static double change_at_s(const struct policy *policy, const struct policy_rules
 }
 
 double policy_due_s(const struct policy *policy, const struct policy_rules *rules,
-                    const struct members *members, double now_s)
+                    const struct membership *members, double now_s)
 {
-    double due_s = rules->members.goes_on ? members_due_s(members, &rules->members, now_s) : -1;
+    double due_s = rules->members.goes_on ? membership_dial_s(members, &rules->members, now_s) : -1;
     double at_s = -1;
 
     if (policy->phase == POLICY_OVER)

@@ -14,7 +14,7 @@
  *     any       OVER         (except RUNNING) END: the user does not want to wait
  *
  * TIME may come at any time, and must come after policy_due_s() and when the members have
- * changed (members.h). At START the caller asks members_next() for the next world.
+ * changed (membership.h). At START the caller asks next_world_new() for the next world.
  *
  * When OVER comes, the processes of the generation are gone, except as is_left and dead_in_s
  * report: the next generation cannot meet them.
@@ -26,7 +26,7 @@
 #include <stdbool.h>
 
 #include "elastic/exit_class.h"
-#include "elastic/members.h"
+#include "elastic/membership.h"
 
 /* A generation that lived longer was worth its start: restarts and their delays begin
  * again. */
@@ -87,7 +87,7 @@ enum policy_event_kind {
 
 struct policy_event {
     enum policy_event_kind kind;
-    double                 now_s; /* by the clock of members.h */
+    double                 now_s; /* by the clock of membership.h */
     /* The rest is only for OVER. */
     enum policy_end end;
     bool   is_world_whole; /* every node waits for the next generation */
@@ -144,7 +144,7 @@ bool policy_may_restart(const struct policy_rules *rules);
 
 /* members: NULL if the world is fixed (rules->members.goes_on is false). */
 struct policy_action policy_next(struct policy *policy, const struct policy_rules *rules,
-                                 struct members *members, const struct policy_event *event);
+                                 struct membership *members, const struct policy_event *event);
 
 /* A rank has failed, and the others are not stopped yet: returns how many seconds to wait for
  * them to exit, since no other generation follows if all fail in the same way. 0: their exits
@@ -154,6 +154,6 @@ double policy_others_s(const struct policy *policy, const struct policy_rules *r
 
 /* Returns the seconds until TIME must come; negative: it need not come. */
 double policy_due_s(const struct policy *policy, const struct policy_rules *rules,
-                    const struct members *members, double now_s);
+                    const struct membership *members, double now_s);
 
 #endif

@@ -58,6 +58,10 @@
 #include "node/roundtrip.h"
 #include "plan/plan.h"
 #include "resend_queue.h"
+
+/* How long the end of a run may take, beyond its grace: an agent reports 10 s after KILL which
+ * processes survive, and its report must reach us. The reader of the output may take longer. */
+#define NODE_STOP_S 15.0
 #include "transport/conn.h"
 
 /* The most bytes that muster keeps for an agent that acknowledges or reads nothing: more than

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "elastic/exit_class.h"
-#include "elastic/members.h"
+#include "elastic/next_world.h"
 #include "number.h"
 #include "runid.h"
 #include "xalloc.h"
@@ -277,7 +277,7 @@ int set_worlds(struct options *options, const struct option_row *row, const char
 {
     struct member_rules rules;
 
-    if (value[0] != '\0' && members_parse_worlds(value, &rules) < 0)
+    if (value[0] != '\0' && next_world_parse_sizes(value, &rules) < 0)
         return err_set(err, "'%s' is not a list of numbers of ranks like 16,12,8", value);
     return set_text(options, row, value, err);
 }

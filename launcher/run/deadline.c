@@ -101,7 +101,7 @@ static void timeout_cb(evutil_socket_t fd, short what, void *arg)
 
 void deadline_stop(struct run *run, double grace_s)
 {
-    struct timeval limit = clock_interval(grace_s + LAUNCH_STOP_S);
+    struct timeval limit = clock_interval(grace_s + NODE_STOP_S);
 
     xevent_add(run->deadline->stop, &limit);
 }
@@ -109,7 +109,7 @@ void deadline_stop(struct run *run, double grace_s)
 /* A node that has not confirmed the end by now is lost: processes may be left there. */
 static void stop_cb(evutil_socket_t fd, short what, void *arg)
 {
-    const struct timeval more = clock_interval(LAUNCH_STOP_S);
+    const struct timeval more = clock_interval(NODE_STOP_S);
     struct run          *run = arg;
     bool                 is_awaited = false;
     size_t               i;
@@ -166,10 +166,10 @@ void deadline_take_dumping(struct run *run, struct node *node, const json_t *bod
         extend_stop(run);
 }
 
-/* Moves the stop timer to LAUNCH_STOP_S from now, unless it fires later anyway. */
+/* Moves the stop timer to NODE_STOP_S from now, unless it fires later anyway. */
 static void extend_stop(struct run *run)
 {
-    const struct timeval more = clock_interval(LAUNCH_STOP_S);
+    const struct timeval more = clock_interval(NODE_STOP_S);
     struct timeval       limit, later;
 
     evutil_gettimeofday(&later, NULL);

@@ -13,16 +13,10 @@
 #include "log.h"
 #include "node/shared_machine.h"
 #include "plan/plan_encode.h"
-#include "run/agent_frames.h"
-#include "run/heartbeat.h"
 #include "run/costs.h"
 #include "run/deadline.h"
 #include "node/flow.h"
-#include "run/generation.h"
-#include "node/node_job.h"
-#include "run/notice.h"
 #include "run/pool.h"
-#include "run/rendezvous.h"
 #include "run/run.h"
 #include "run/run_status.h"
 #include "run/start_check.h"
@@ -39,25 +33,8 @@
 #define WINDOW_MIN_S  1.0
 #define WINDOW_MAX_S  10.0
 
-static const char *const phase_names[] = { "connecting", "preparing", "running", "stopping",
-                                           "restarting" };
-
-static void         has_answered(struct run *run, struct node *node);
-static void         end_job(struct run *run, struct node *node);
-static void         cleanup_over(struct node *node, const struct orphan_cleanup_result *result,
-                                 void *arg);
-static void         one_more_over(struct run *run);
-static void         handshake_ended(struct run *run);
-static void         show_progress(struct run *run);
-static void         settle(struct run *run, struct node *node);
-static void         advance(struct run *run);
-static void         run_where_chosen(struct run *run);
-static void         advance_held(struct run *run);
-static bool         any_probing(const struct run *run);
-static bool         any_failed(const struct run *run);
 static void         enter_phase(struct run *run, enum phase_now now);
 static void         enter_preparing(struct run *run);
-static void         prepare(struct run *run, struct node *node);
 static void         send_plan(struct run *run, struct node *node, const struct plan *plan,
                               size_t index, struct plan_terms *terms);
 static double       window_s(const struct run *run, const struct node *node);
@@ -65,7 +42,6 @@ static double       replace_s(const struct run *run);
 static double       between(double least_s, double s, double most_s);
 static bool         is_forked(const struct run *run, const struct node *node);
 static void         enter_running(struct run *run);
-static void         go(struct run *run, struct node *node);
 
 void phase_begin(struct run *run)
 {
@@ -89,11 +65,6 @@ void phase_clear(struct run *run)
     free(run->phase.shared);
     free(run->phase.stayed);
     run->phase.awaits = run->phase.shared = run->phase.stayed = NULL;
-}
-
-const char *phase_name(const struct run *run)
-{
-    return phase_names[run->phase.now];
 }
 
 /* A stage that hangs is soon started again, since the network may be back. But a login that is
@@ -145,117 +116,7 @@ struct conn *phase_conn(struct run *run, struct node *node, double stage_s,
     return conn_ssh_new(run->base, &target, &run->agent, ops, arg);
 }
 
-static void node_changed(struct node *node, void *arg)
-{
-    struct run *run = arg;
-
-    /* Between the phases agents are idle, and these pings are quick: they show how the clocks
-     * differ, accurately enough to tell later which of two failures was first. */
-    if (!run_is_exec(run) && node->state >= NODE_ANSWERED && node->state <= NODE_RUNNING)
-        node_ping(node);
-    switch (node->state) {
-    case NODE_GREETING:
-        handshake_ended(run);
-        break;
-    case NODE_ANSWERED:
-        if (run->job != NULL)
-            run->job->begin(run, node);
-        else if (run_is_exec(run))
-            prepare(run, node);
-        else
-            has_answered(run, node);
-        break;
-    case NODE_PROBED:
-        if (run->job != NULL)
-            end_job(run, node);
-        advance_held(run);
-        break;
-    case NODE_READY:
-        if (run_is_exec(run) && run->phase.now != PHASE_STOPPING)
-            go(run, node);
-        else
-            settle(run, node);
-        break;
-    case NODE_STAYING:
-        run->phase.stayed[node->index] = run->phase.now != PHASE_RESTARTING;
-        generation_look(run);
-        break;
-    default: /* no other state is an answer */
-        break;
-    }
-    show_progress(run);
-}
-
-/* The node may get more questions, but only GO waits for those answers, not PLAN. */
-static void has_answered(struct run *run, struct node *node)
-{
-    if (start_check_hello(run, node))
-        rendezvous_ask(run, node);
-    settle(run, node);
-}
-
-/* The node has done its job. */
-static void end_job(struct run *run, struct node *node)
-{
-    node_expect(node, "its final report", run->options->grace_s + LAUNCH_STOP_S);
-    node_stop(node, 0);
-}
-
-static void node_stage(struct node *node, void *arg)
-{
-    (void)node;
-    show_progress(arg);
-}
-
-/* A failed node counts as the answer that the phase awaits. */
-static void node_over(struct node *node, void *arg)
-{
-    struct run *run = arg;
-    bool        was_handshake = node->state == NODE_FAILED && node->liveness.heard_ns == 0;
-
-    if (node->state == NODE_FAILED && run_had_ended(run, node)) {
-        log_warn("%s: lost after its ranks had exited (%s)", node->plan->host,
-                 node->failure->text);
-        one_more_over(run);
-        return;
-    }
-    if (node->state == NODE_FAILED) {
-        heartbeat_tell_pause(run); /* the cause may be that muster did not run */
-        outcome_node_failed(&run->outcome, node->index, node->failure, clock_now_ns());
-    }
-    if (node->state == NODE_FAILED && node->lost_agent)
-        orphan_cleanup_start(node, run->plan->run_id, cleanup_over, run);
-    else
-        one_more_over(run);
-    if (was_handshake)
-        handshake_ended(run);
-    if (run->job != NULL && run->job->over != NULL)
-        run->job->over(run, node);
-    if (run->phase.over == run->plan->nodes && !generation_goes_on(run))
-        return;
-    if (node->failure != NULL && run->phase.now == PHASE_RESTARTING)
-        generation_lost_node(run, node);
-    else if (node->failure != NULL && run->phase.now == PHASE_RUNNING)
-        phase_stop(run);
-    else if (node->failure != NULL) {
-        if (node->index == 0)
-            rendezvous_without_first(run);
-        settle(run, node);
-        advance_held(run);
-    }
-}
-
-/* Counts the node as over now that another agent has cleaned up there. */
-static void cleanup_over(struct node *node, const struct orphan_cleanup_result *result, void *arg)
-{
-    struct run *run = arg;
-
-    log_info("%s: %s", node->plan->host, result->text);
-    outcome_node_cleaned(&run->outcome, node->index, result->ended, result->left, result->text);
-    one_more_over(run);
-}
-
-static void one_more_over(struct run *run)
+void phase_node_over(struct run *run)
 {
     run->phase.over++;
     phase_maybe_end(run);
@@ -263,11 +124,11 @@ static void one_more_over(struct run *run)
 
 void phase_maybe_end(struct run *run)
 {
-    if (run->phase.over == run->plan->nodes && generation_goes_on(run) &&
+    if (run->phase.over == run->plan->nodes && run_goes_on(run) &&
         run->phase.now < PHASE_RUNNING)
         phase_stop(run);
-    else if (run->phase.over < run->plan->nodes || generation_goes_on(run))
-        generation_look(run);
+    else if (run->phase.over < run->plan->nodes || run_goes_on(run))
+        run_changed(run);
     else if (pool_end(run))
         event_base_loopbreak(run->base);
 }
@@ -278,7 +139,7 @@ bool phase_is_over(const struct run *run)
 
     for (i = 0; i < run->plan->nodes; i++)
         staying += run->node[i]->state == NODE_STAYING;
-    return (staying > 0 || generation_goes_on(run)) &&
+    return (staying > 0 || run_goes_on(run)) &&
            staying + run->phase.over == run->plan->nodes &&
            (run->phase.now == PHASE_RUNNING || run->phase.now == PHASE_STOPPING);
 }
@@ -301,6 +162,11 @@ void phase_prepare(struct run *run)
     enter_phase(run, PHASE_PREPARING);
 }
 
+void phase_run(struct run *run)
+{
+    enter_phase(run, PHASE_RUNNING);
+}
+
 void phase_leave(struct run *run)
 {
     size_t i;
@@ -311,101 +177,10 @@ void phase_leave(struct run *run)
     phase_maybe_end(run);
 }
 
-static void handshake_ended(struct run *run)
-{
-    run->phase.handshakes--;
-    phase_connect(run);
-    show_progress(run);
-}
-
-/* "muster: connecting 3/8 (te5: authenticate)": names a node that has not answered yet. */
-static void show_progress(struct run *run)
-{
-    struct phase      *phase = &run->phase;
-    const struct node *slow;
-    char               text[256];
-
-    if (phase->now != PHASE_CONNECTING || run_is_exec(run))
-        return;
-    while (phase->first_slow < run->plan->nodes &&
-           run->node[phase->first_slow]->state >= NODE_ANSWERED)
-        phase->first_slow++;
-    if (phase->first_slow == run->plan->nodes)
-        return;
-    slow = run->node[phase->first_slow];
-    snprintf(text, sizeof text, "muster: connecting %zu/%zu (%s: %s)",
-             phase->next - phase->awaited, run->plan->nodes, plan_label(slow->plan), slow->stage);
-    output_progress(run->output, text);
-}
-
 void phase_await(struct run *run, struct node *node)
 {
     run->phase.awaits[node->index] = true;
     run->phase.awaited++;
-}
-
-/* A node has given its answer; after the last one the next phase begins. */
-static void settle(struct run *run, struct node *node)
-{
-    struct phase *phase = &run->phase;
-
-    if (!phase->awaits[node->index])
-        return;
-    phase->awaits[node->index] = false;
-    if (--phase->awaited == 0 && phase->now < PHASE_RUNNING)
-        advance(run);
-}
-
-static void advance(struct run *run)
-{
-    struct phase *phase = &run->phase;
-
-    phase->is_held = any_failed(run) && any_probing(run);
-    if (phase->is_held)
-        return;
-    if (phase->now == PHASE_CONNECTING)
-        start_check_nodes(run);
-    if (any_failed(run))
-        phase_stop(run);
-    else if (phase->now == PHASE_CONNECTING)
-        enter_phase(run, PHASE_PREPARING);
-    else if (!rendezvous_ask_again(run))
-        run_where_chosen(run);
-}
-
-/* Starts the ranks, with the address at which the other nodes reach node 0. */
-static void run_where_chosen(struct run *run)
-{
-    if (rendezvous_choose(run) < 0)
-        phase_stop(run);
-    else
-        enter_phase(run, PHASE_RUNNING);
-}
-
-static void advance_held(struct run *run)
-{
-    if (run->phase.is_held && run->phase.now < PHASE_RUNNING && !any_probing(run))
-        advance(run);
-}
-
-static bool any_probing(const struct run *run)
-{
-    size_t i;
-
-    for (i = 0; i < run->plan->nodes; i++)
-        if (run->node[i]->state == NODE_PROBING)
-            return true;
-    return false;
-}
-
-static bool any_failed(const struct run *run)
-{
-    size_t i;
-
-    for (i = 0; i < run->plan->nodes; i++)
-        if (run->node[i]->failure != NULL)
-            return true;
-    return false;
 }
 
 void phase_stop(struct run *run)
@@ -416,12 +191,12 @@ void phase_stop(struct run *run)
     run->phase.stop_ns = clock_now_ns();
     output_progress(run->output, NULL);
     phase_stop_nodes(run, run->options->grace_s);
-    generation_look(run);
+    run_changed(run);
 }
 
 static void enter_phase(struct run *run, enum phase_now now)
 {
-    log_info("%s -> %s", phase_names[run->phase.now], phase_names[now]);
+    log_info("%s -> %s", run_phase_name(run->phase.now), run_phase_name(now));
     run->phase.now = now;
     switch (now) {
     case PHASE_PREPARING:
@@ -429,7 +204,7 @@ static void enter_phase(struct run *run, enum phase_now now)
         break;
     case PHASE_RUNNING:
         enter_running(run);
-        generation_changed(run); /* for nodes that cool down, and a world that may grow */
+        run_changed(run); /* for nodes that cool down, and a world that may grow */
         break;
     case PHASE_CONNECTING:
     case PHASE_STOPPING:
@@ -448,15 +223,15 @@ static void enter_preparing(struct run *run)
     for (i = 0; i < run->plan->nodes; i++)
         phase_await(run, run->node[i]);
     for (i = 0; i < run->plan->nodes && run->phase.now == PHASE_PREPARING; i++)
-        prepare(run, run->node[i]);
+        phase_prepare_node(run, run->node[i]);
 }
 
-static void prepare(struct run *run, struct node *node)
+void phase_prepare_node(struct run *run, struct node *node)
 {
     struct plan_terms terms = { .is_shared = run->phase.shared != NULL &&
                                              run->phase.shared[node->index],
                                 .credit = flow_begin(run->flow, node->index),
-                                .stays = generation_may_follow(run) };
+                                .stays = run_may_restart(run) };
 
     send_plan(run, node, run->plan, node->index, &terms);
 }
@@ -518,7 +293,7 @@ static double window_s(const struct run *run, const struct node *node)
  * --grace. */
 static double replace_s(const struct run *run)
 {
-    return run->options->replace ? run->options->grace_s + LAUNCH_STOP_S + REPLACE_SURE_S : 0;
+    return run->options->replace ? run->options->grace_s + NODE_STOP_S + REPLACE_SURE_S : 0;
 }
 
 /* Returns s, but at least least_s, and never more than most_s. */
@@ -548,11 +323,10 @@ static void enter_running(struct run *run)
     run_status_beat(run); /* if we are killed, muster resume must know where ranks may live */
     for (i = 0; i < run->plan->nodes; i++)
         if (!node_is_over(run->node[i]))
-            go(run, run->node[i]);
-    notice_begin(run);
+            phase_go(run, run->node[i]);
 }
 
-static void go(struct run *run, struct node *node)
+void phase_go(struct run *run, struct node *node)
 {
     struct strlist env = { 0 };
     char          *bytes;
@@ -584,15 +358,7 @@ void phase_stop_nodes(struct run *run, double grace_s)
             continue;
         }
         node_drop(node);
-        one_more_over(run);
+        phase_node_over(run);
     }
     phase_maybe_end(run);
 }
-
-const struct node_ops phase_node_ops = {
-    .changed = node_changed,
-    .stage = node_stage,
-    .frame = agent_frames_take,
-    .over = node_over,
-    .dial = phase_dial,
-};

@@ -1,7 +1,7 @@
-/* phase.h - the phases of a run, and what moves it from one to the next
+/* phase.h - the phases of a run, and what a node is sent in each
  *
- * launch.c describes the phases. A phase waits for the answer of every node; when the last one
- * has come, the next phase begins, or STOPPING if a node failed.
+ * launch.c describes the phases. A phase waits for the answer of every node; progress.h has what
+ * follows from the answers.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_PHASE_H
@@ -13,7 +13,6 @@
 
 struct run;
 struct node;
-struct node_ops;
 struct conn;
 struct conn_ops;
 struct plan;
@@ -27,7 +26,7 @@ enum phase_now {
     PHASE_RESTARTING, /* no rank of the last generation is left, the next is about to begin */
 };
 
-/* Only phase.c changes it. */
+/* Only phase.c and progress.c change it. */
 struct phase {
     enum phase_now now;
     bool          *awaits;     /* by node: this phase awaits its answer */
@@ -44,8 +43,6 @@ struct phase {
     int64_t        stop_ns;    /* when STOPPING began; 0: not in this generation */
 };
 
-extern const struct node_ops phase_node_ops; /* arg: the run */
-
 void phase_begin(struct run *run);
 void phase_clear(struct run *run);
 
@@ -54,14 +51,21 @@ void phase_connect(struct run *run);
 
 /* Does no rank run any more, because every node is over or stays for another generation? */
 bool phase_is_over(const struct run *run);
-/* Enter RESTARTING, and then PREPARING, for another generation. */
+/* Enter RESTARTING, for another generation; PREPARING: all nodes get PLAN; RUNNING: they get
+ * GO. */
 void phase_restart(struct run *run);
 void phase_prepare(struct run *run);
+void phase_run(struct run *run);
+/* Send PLAN, and GO, to one node. */
+void phase_prepare_node(struct run *run, struct node *node);
+void phase_go(struct run *run, struct node *node);
 /* Makes every node that stays leave: no other generation follows. */
 void phase_leave(struct run *run);
 
 /* Makes room for the nodes of a changed plan. */
 void phase_make_room(struct run *run);
+/* Counts a node as over. */
+void phase_node_over(struct run *run);
 /* Every node may be over: ends the run if no other generation may follow. */
 void phase_maybe_end(struct run *run);
 
@@ -83,8 +87,5 @@ void phase_stop(struct run *run);
 /* Sends TERM now and KILL after grace_s on every node that has an agent, and drops the others.
  * May be called again with a shorter grace. */
 void phase_stop_nodes(struct run *run, double grace_s);
-
-/* Returns the name of the phase, for the log. */
-const char *phase_name(const struct run *run);
 
 #endif

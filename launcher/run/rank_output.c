@@ -161,7 +161,7 @@ bool rank_output_is_awaited(const struct run *run, const struct node *node)
 {
     if (flow_is_used_up(run->flow, node->index))
         return true;
-    return seconds_since(flow_last_ns(run->flow)) < LAUNCH_STOP_S &&
+    return seconds_since(flow_last_ns(run->flow)) < NODE_STOP_S &&
            (seconds_since(run->phase.stop_ns) < run->options->grace_s + STOP_OUTPUT_S ||
             seconds_since(run->reader_held_ns) < STOP_OUTPUT_S);
 }

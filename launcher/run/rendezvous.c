@@ -13,7 +13,6 @@
 #include "log.h"
 #include "node/body.h"
 #include "rendezvous/master.h"
-#include "run/generation.h"
 #include "run/run.h"
 #include "transport/nonce.h"
 #include "xalloc.h"
@@ -344,7 +343,7 @@ static int choose_address(struct run *run)
         log_warn("%s; continuing with --master_addr %s", err.text, run->plan->master_addr);
         return 0;
     }
-    if (generation_goes_on(run) && !plan_is_first(run->plan))
+    if (run_goes_on(run) && !plan_is_first(run->plan))
         give_up_apart(run, err.text);
     else
         outcome_cause(

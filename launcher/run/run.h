@@ -1,8 +1,8 @@
 /* run.h - a run in progress: what it must do, its outcome so far, and its parts
  *
- * Only this room and the node jobs (node_job.h) of the rooms above it know struct run. launch.c
- * makes it. Each part below belongs to the file with its name, or to the file in its comment,
- * and only that file changes it.
+ * Only this room, course/ and the node jobs (node_job.h) of the rooms above know struct run.
+ * course/launch.c makes it. Each part below belongs to the file with its name, or to the file in
+ * its comment, and only that file changes it.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_RUN_H
@@ -10,17 +10,20 @@
 
 #include "elastic/batch.h"
 #include "elastic/cost.h"
+#include "elastic/policy.h"
 #include "history/control.h"
 #include "history/run_dir.h"
 #include "node/node.h"
+#include "node/node_job.h"
 #include "options/options.h"
 #include "outcome/outcome.h"
 #include "output/output.h"
 #include "output/reader.h"
 #include "plan/plan.h"
-#include "run/launch.h"
 #include "run/phase.h"
 #include "transport/agent_file.h"
+
+struct launch_watcher;
 
 struct run {
     /* What the run must do. */
@@ -28,7 +31,7 @@ struct run {
     struct plan                 *plan;
     const struct node_job       *job; /* NULL: there are ranks */
     void                        *job_data;
-    const struct launch_watcher *watcher; /* NULL: no --detach waits for the start */
+    const struct launch_watcher *watcher; /* course/launch.h; NULL: no --detach waits */
 
     /* What it uses. */
     struct event_base *base;
@@ -40,6 +43,11 @@ struct run {
 
     struct outcome outcome;
 
+    /* course/generation.c */
+    struct policy_rules rules; /* rules.members: the nodes of a world */
+    struct policy       policy;
+    struct event       *look; /* run_changed() makes it fire; NULL: all is over */
+
     /* rank_output.c */
     struct output *output;
     struct reader  reader;         /* of this output, at the end */
@@ -48,26 +56,37 @@ struct run {
     bool           is_stdout_lost; /* stdout cannot be written */
 
     /* Parts, by file. */
-    bool               is_start_told; /* agent_frames.c: watcher->started was called */
-    struct node      **node;  /* world.c: one per node of the plan */
-    struct batch_rules batch; /* world.c; first.total 0: not known */
-    struct phase       phase;
+    bool                is_start_told; /* agent_frames.c: watcher->started was called */
+    struct node       **node;          /* world.c: one per node of the plan */
+    struct batch_rules  batch;         /* world.c; first.total 0: not known */
+    struct phase        phase;
     struct heartbeat   *heartbeat;
-    struct cost        cost; /* costs.c */
-    struct control    *control; /* NULL: this run takes no requests */
+    struct cost         cost;        /* costs.c */
+    struct control     *control;     /* NULL: this run takes no requests */
     struct data_shards *data_shards; /* NULL: there are no ranks */
-    struct deadline   *deadline;
-    struct flow       *flow;
-    struct generation *generation;
-    struct hang       *hang;
-    struct host_watch *host_watch; /* NULL: the hosts do not change */
-    struct interrupt  *interrupt;
-    struct leavings   *leavings;
-    struct pool       *pool;
-    struct notice     *notice;
-    struct rendezvous *rendezvous;
-    struct run_status *status; /* NULL: nothing is written */
+    struct deadline    *deadline;
+    struct flow        *flow;
+    struct generation  *generation;
+    struct hang        *hang;
+    struct host_watch  *host_watch; /* NULL: the hosts do not change */
+    struct interrupt   *interrupt;
+    struct pool        *pool;
+    struct notice      *notice;
+    struct rendezvous  *rendezvous;
+    struct run_status  *status; /* NULL: nothing is written */
 };
+
+/* Something has changed that generation.c decides about: it looks in the next turn of the event
+ * loop. */
+void run_changed(struct run *run);
+
+/* May another generation follow although nodes are missing? Not once the end of the run is
+ * decided. */
+bool run_goes_on(const struct run *run);
+/* Could another generation follow this one? If so, agents stay when this one is over. */
+bool run_may_restart(const struct run *run);
+/* Returns the name of a phase, for the log and muster status. */
+const char *run_phase_name(enum phase_now phase);
 
 /* Does each node work on its own, without ranks of one world? */
 static inline bool run_is_exec(const struct run *run)

@@ -12,8 +12,8 @@
 
 #include "clock.h"
 #include "run/costs.h"
+#include "run/pool.h"
 #include "run/run.h"
-#include "run/world.h"
 #include "thread.h"
 #include "xalloc.h"
 
@@ -171,10 +171,10 @@ static char *make_text(const struct run *run, bool with_said)
             json_array_append_new(
                 ranks,
                 json_of_rank(run, run->node[n], run->plan->node[n].rank[i].rank, with_said));
-    body = json_pack("{s:s, s:i, s:i, s:o}", "state", phase_name(run), "generation",
+    body = json_pack("{s:s, s:i, s:i, s:o}", "state", run_phase_name(run->phase.now), "generation",
                      run->plan->generation, "max_restarts", run->plan->max_restarts, "ranks",
                      ranks);
-    world = world_json(run);
+    world = run_status_world(run);
     if (world != NULL)
         json_object_set_new(body, "world", world);
     if (with_said)
@@ -203,6 +203,7 @@ static json_t *json_of_rank(const struct run *run, const struct node *node, int 
 }
 
 /* Before a rank starts its state is that of its node. */
+static bool is_here(const struct run *run, size_t place);
 static void rank_words(const struct run *run, const struct node *node, int rank,
                        char text[STATE_SIZE])
 {
@@ -216,4 +217,34 @@ static void rank_words(const struct run *run, const struct node *node, int rank,
         snprintf(text, STATE_SIZE, "reconnecting");
     else
         snprintf(text, STATE_SIZE, "%s", node->liveness.is_suspect ? "silent node" : "running");
+}
+
+json_t *run_status_world(const struct run *run)
+{
+    const struct member_rules *rules = &run->rules.members;
+    const struct batch        *batch = &run->batch.first;
+    json_t                    *nodes;
+    size_t                     i;
+
+    if (!rules->goes_on)
+        return NULL;
+    nodes = json_array();
+    for (i = 0; i < run->plan->nodes; i++) {
+        const char *host = run->plan->node[i].host;
+
+        json_array_append_new(
+            nodes, json_pack("{s:o, s:i, s:b}", "host", json_text(host, strlen(host)), "ranks",
+                             run->plan->node[i].ranks, "is_here", (int)is_here(run, i)));
+    }
+    return json_pack("{s:o, s:I, s:[I, I, I]}", "nodes", nodes, "target",
+                     (json_int_t)rules->target, "batch", (json_int_t)batch->total,
+                     (json_int_t)batch->micro, (json_int_t)batch->steps);
+}
+
+static bool is_here(const struct run *run, size_t place)
+{
+    const struct membership *members = pool_members(run);
+
+    return run->node[place]->failure == NULL &&
+           !membership_is_due(members, members->place[place]);
 }

@@ -3,7 +3,7 @@
  *     {"state": "running", "generation": 0, "max_restarts": 3,
  *      "ranks": [{"rank": 0, "node": "te1", "pid": 4711, "state": "running",
  *                 "started_ns": ..., "said_ns": ...}, ...],
- *      "world": (world.h)}
+ *      "world": (run_status_world)}
  *
  * said_ns is when the rank's last output came. Both times are from this machine's monotonic
  * clock, so that no rank looks silent after the system time is set; 0: not yet.
@@ -18,6 +18,8 @@
 #define MUSTER_RUN_STATUS_H
 
 #include <stdint.h>
+
+#include <jansson.h>
 
 struct run;
 struct run_status;
@@ -40,5 +42,16 @@ void run_status_rank_said(struct run *run, uint32_t rank);
 void run_status_beat(struct run *run);
 /* Writes the file now, since muster status asks for it. */
 void run_status_ask(struct run *run);
+
+/* Returns the world for a later muster resume; status.json and result.json keep it:
+ *
+ *     {"nodes": [{"host": "te1", "ranks": 8, "is_here": true}, ...], "target": 3,
+ *      "batch": [256, 4, 2]}
+ *
+ * nodes are in the order of their node ranks; is_here is false for a node that was lost or will
+ * leave. target is the number that muster scale or --num_nodes has asked for (0: none). batch
+ * is that of the first world of the run: total, micro batch, steps. NULL: this run cannot lose
+ * nodes. Caller frees. */
+json_t *run_status_world(const struct run *run);
 
 #endif

@@ -19,7 +19,7 @@
 #include "sim/trace.h"
 
 #define HOUR_S 3600.0
-#define DAY_S  86400.0
+#define DAY_S 86400.0
 
 struct settings {
     const char          *trace;
@@ -49,12 +49,29 @@ int main(int argc, char **argv)
 {
     struct settings settings = {
         .seed = 1,
-        .job = { .nodes = 4, .slots = 8, .every_s = 600, .saving_s = 20, .loading_s = 60,
-                 .start_s = 1, .stop_s = 2, .detect_s = 15, .join_s = 5, .code = 1 },
-        .weather = { .hosts = 8, .until_s = 2 * DAY_S, .up_s = 8 * HOUR_S, .down_s = HOUR_S,
-                     .lead_s = 200, .noticed = 0.7, .together = 0.1, .flapping = 0.1,
+        .job = { .nodes = 4,
+                 .slots = 8,
+                 .every_s = 600,
+                 .saving_s = 20,
+                 .loading_s = 60,
+                 .start_s = 1,
+                 .stop_s = 2,
+                 .detect_s = 15,
+                 .join_s = 5,
+                 .code = 1 },
+        .weather = { .hosts = 8,
+                     .until_s = 2 * DAY_S,
+                     .up_s = 8 * HOUR_S,
+                     .down_s = HOUR_S,
+                     .lead_s = 200,
+                     .noticed = 0.7,
+                     .together = 0.1,
+                     .flapping = 0.1,
                      .fail_s = DAY_S },
-        .max_wait_s = 1800, .grow_s = 600, .min_nodes = 1, .restarts = 100,
+        .max_wait_s = 1800,
+        .grow_s = 600,
+        .min_nodes = 1,
+        .restarts = 100,
     };
 
     if (parse(&settings, argc, argv) < 0)
@@ -119,8 +136,10 @@ static int parse(struct settings *settings, int argc, char **argv)
     if (rc == 0 && optind == argc &&
         (settings->trace != NULL) + settings->has_generate + (settings->schedules > 0) == 1)
         return 0;
-    fprintf(stderr, "spot: %s\nusage: spot --trace FILE | --generate SEED | --schedules COUNT "
-            "[OPTION...]; see tests/sim/README\n", rc < 0 ? err.text : "what is to be done?");
+    fprintf(stderr,
+            "spot: %s\nusage: spot --trace FILE | --generate SEED | --schedules COUNT "
+            "[OPTION...]; see tests/sim/README\n",
+            rc < 0 ? err.text : "what is to be done?");
     return -1;
 }
 
@@ -140,10 +159,15 @@ static int compare(const struct settings *settings)
         { "full", (int)settings->restarts, { .goes_on = true } },
         { "full, 1 spare", (int)settings->restarts, { .goes_on = true, .spares = 1 } },
         { "full, 2 spares", (int)settings->restarts, { .goes_on = true, .spares = 2 } },
-        { "elastic", (int)settings->restarts,
+        { "elastic",
+          (int)settings->restarts,
           { .goes_on = true, .is_elastic = true, .min_nodes = min, .max_nodes = nodes } },
-        { "elastic, 1 spare", (int)settings->restarts,
-          { .goes_on = true, .is_elastic = true, .min_nodes = min, .max_nodes = nodes,
+        { "elastic, 1 spare",
+          (int)settings->restarts,
+          { .goes_on = true,
+            .is_elastic = true,
+            .min_nodes = min,
+            .max_nodes = nodes,
             .spares = 1 } },
     };
     struct trace  trace;
@@ -153,9 +177,8 @@ static int compare(const struct settings *settings)
     int           status = 0;
 
     if (trace_read(&trace, settings->trace, &err) < 0 ||
-        (trace.hosts < job->nodes &&
-         err_set(&err, "%s: %d hosts, but --nodes %d", settings->trace, trace.hosts,
-                 job->nodes) < 0)) {
+        (trace.hosts < job->nodes && err_set(&err, "%s: %d hosts, but --nodes %d",
+                                             settings->trace, trace.hosts, job->nodes) < 0)) {
         fprintf(stderr, "spot: %s\n", err.text);
         trace_clear(&trace);
         return 1;
@@ -163,7 +186,8 @@ static int compare(const struct settings *settings)
     printf("%-18s %7s %11s %6s %6s %8s %8s %9s %6s %11s\n", "policy", "goodput", "generations",
            "hours", "lost", "waiting", "cost", "on demand", "ratio", "exit status");
     for (i = 0; i < sizeof policies / sizeof *policies; i++) {
-        struct policy_rules rules = { .max_restarts = policies[i].restarts, .delay_s = -1,
+        struct policy_rules rules = { .max_restarts = policies[i].restarts,
+                                      .delay_s = -1,
                                       .members = policies[i].members,
                                       .max_wait_s = settings->max_wait_s,
                                       .grow_s = settings->grow_s };
@@ -201,9 +225,11 @@ static int generate(const struct settings *settings)
     struct trace                trace;
 
     trace_generate(&trace, weather, (uint64_t)settings->generate);
-    printf("# Generated, not recorded in any cloud:\n# tests/sim/spot --generate %lld --hosts %d "
-           "--until %.0f --up %.0f --down %.0f --lead %.0f\n", (long long)settings->generate,
-           weather->hosts, weather->until_s, weather->up_s, weather->down_s, weather->lead_s);
+    printf(
+        "# Generated, not recorded in any cloud:\n# tests/sim/spot --generate %lld --hosts %d "
+        "--until %.0f --up %.0f --down %.0f --lead %.0f\n",
+        (long long)settings->generate, weather->hosts, weather->until_s, weather->up_s,
+        weather->down_s, weather->lead_s);
     trace_write(&trace, stdout);
     trace_clear(&trace);
     return ferror(stdout) ? 1 : 0;
@@ -218,10 +244,11 @@ static int run_schedules(const struct settings *settings)
 
     for (i = 0; i < settings->schedules; i++)
         bad += run_schedule(settings, (uint64_t)(settings->seed + i), counts);
-    printf("spot: %d of %lld schedules went wrong (seed %lld); %d ended well, %d waited too long, "
-           "%d ended because of a node, %d because of a rank\n", bad,
-           (long long)settings->schedules, (long long)settings->seed, counts[END_WELL],
-           counts[END_MAX_WAIT], counts[END_NODE], counts[END_RANK]);
+    printf(
+        "spot: %d of %lld schedules went wrong (seed %lld); %d ended well, %d waited too long, "
+        "%d ended because of a node, %d because of a rank\n",
+        bad, (long long)settings->schedules, (long long)settings->seed, counts[END_WELL],
+        counts[END_MAX_WAIT], counts[END_NODE], counts[END_RANK]);
     return bad > 0;
 }
 
@@ -239,13 +266,16 @@ static int run_schedule(const struct settings *settings, uint64_t seed, int *cou
     if (settings->verbose)
         trace_write(&trace, stdout);
     if (settings->verbose || result.wrong[0] != '\0')
-        printf("spot: seed %llu: %s, %d of %d hosts, %zu to %zu nodes, %zu spares: exit status %d "
-               "after %.2f h, %d generations, %.2f h done, %.2f lost: %s\n",
-               (unsigned long long)seed, !rules.members.goes_on ? "fixed" :
-               rules.members.is_elastic ? "elastic" : "full", job.nodes, weather.hosts,
-               rules.members.min_nodes, rules.members.max_nodes, rules.members.spares,
-               result.status, result.wall, result.generations, result.useful, result.lost,
-               result.wrong[0] != '\0' ? result.wrong : "as promised");
+        printf(
+            "spot: seed %llu: %s, %d of %d hosts, %zu to %zu nodes, %zu spares: exit status %d "
+            "after %.2f h, %d generations, %.2f h done, %.2f lost: %s\n",
+            (unsigned long long)seed,
+            !rules.members.goes_on     ? "fixed"
+            : rules.members.is_elastic ? "elastic"
+                                       : "full",
+            job.nodes, weather.hosts, rules.members.min_nodes, rules.members.max_nodes,
+            rules.members.spares, result.status, result.wall, result.generations, result.useful,
+            result.lost, result.wrong[0] != '\0' ? result.wrong : "as promised");
     counts[kind_of(result.status)]++;
     trace_clear(&trace);
     return result.wrong[0] != '\0' || kind_of(result.status) == END_UNKNOWN;
@@ -253,8 +283,11 @@ static int run_schedule(const struct settings *settings, uint64_t seed, int *cou
 
 static int kind_of(int status)
 {
-    return status == 0 ? END_WELL : status == 75 ? END_MAX_WAIT : status == 69 ? END_NODE :
-           status == 1 || status == 137 ? END_RANK : END_UNKNOWN;
+    return status == 0                    ? END_WELL
+           : status == 75                 ? END_MAX_WAIT
+           : status == 69                 ? END_NODE
+           : status == 1 || status == 137 ? END_RANK
+                                          : END_UNKNOWN;
 }
 
 /* Draws bad weather, so that each run has many events. */
@@ -265,21 +298,35 @@ static void draw(uint64_t seed, struct trace_weather *weather, struct job *job,
     unsigned     state = (unsigned)seed * 2654435761u + 1;
     const int    hosts = 2 + rand_r(&state) % 10, nodes = 1 + rand_r(&state) % hosts;
 
-    *weather = (struct trace_weather){
-        .hosts = hosts, .until_s = 6 * HOUR_S, .up_s = 600 + rand_r(&state) % 7200,
-        .down_s = 30 + rand_r(&state) % 1800, .lead_s = 10 + rand_r(&state) % 300,
-        .noticed = (rand_r(&state) % 5) / 4.0, .together = (rand_r(&state) % 3) / 4.0,
-        .flapping = (rand_r(&state) % 3) / 4.0, .fail_s = 900 + rand_r(&state) % 7200 };
-    *job = (struct job){
-        .nodes = nodes, .slots = 1 + rand_r(&state) % 8, .work = (1 + rand_r(&state) % 4) * nodes,
-        .every_s = 60 + rand_r(&state) % 900, .saving_s = 1 + rand_r(&state) % 60,
-        .loading_s = rand_r(&state) % 90, .start_s = 1, .stop_s = rand_r(&state) % 30,
-        .detect_s = 15, .join_s = 1 + rand_r(&state) % 20,
-        .code = rand_r(&state) % 2 == 0 ? 1 : 137 };
-    *rules = (struct policy_rules){
-        .max_restarts = rand_r(&state) % 20, .delay_s = rand_r(&state) % 2 == 0 ? -1 : 5,
-        .max_wait_s = 60 + rand_r(&state) % 3600, .grow_s = 60 + rand_r(&state) % 1200,
-        .members = { .goes_on = rand_r(&state) % 5 != 0, .spares = (size_t)(rand_r(&state) % 3) } };
+    *weather =
+        (struct trace_weather){ .hosts = hosts,
+                                .until_s = 6 * HOUR_S,
+                                .up_s = 600 + rand_r(&state) % 7200,
+                                .down_s = 30 + rand_r(&state) % 1800,
+                                .lead_s = 10 + rand_r(&state) % 300,
+                                .noticed = (rand_r(&state) % 5) / 4.0,
+                                .together = (rand_r(&state) % 3) / 4.0,
+                                .flapping = (rand_r(&state) % 3) / 4.0,
+                                .fail_s = 900 + rand_r(&state) % 7200,
+                                .whim_s =
+                                    rand_r(&state) % 2 == 0 ? 0 : 600 + rand_r(&state) % 7200 };
+    *job = (struct job){ .nodes = nodes,
+                         .slots = 1 + rand_r(&state) % 8,
+                         .work = (1 + rand_r(&state) % 4) * nodes,
+                         .every_s = 60 + rand_r(&state) % 900,
+                         .saving_s = 1 + rand_r(&state) % 60,
+                         .loading_s = rand_r(&state) % 90,
+                         .start_s = 1,
+                         .stop_s = rand_r(&state) % 30,
+                         .detect_s = 15,
+                         .join_s = 1 + rand_r(&state) % 20,
+                         .code = rand_r(&state) % 2 == 0 ? 1 : 137 };
+    *rules = (struct policy_rules){ .max_restarts = rand_r(&state) % 20,
+                                    .delay_s = rand_r(&state) % 2 == 0 ? -1 : 5,
+                                    .max_wait_s = 60 + rand_r(&state) % 3600,
+                                    .grow_s = 60 + rand_r(&state) % 1200,
+                                    .members = { .goes_on = rand_r(&state) % 5 != 0,
+                                                 .spares = (size_t)(rand_r(&state) % 3) } };
     restart_on_parse(NULL, &rules->on, &err);
     if (rules->members.goes_on && rand_r(&state) % 2 == 0) {
         rules->members.is_elastic = true;

@@ -28,7 +28,8 @@ bad() {
     run "$spot" --nodes 1 --trace bad.trace
     is "'$1' is refused" "$rc $(cat err)" "1 spot: bad.trace:$2"
 }
-form="not 'TIME notice HOST TIME', 'TIME lose|return|fail HOST', 'hosts N', 'until TIME' or 'price X Y'"
+form="not 'TIME notice|drain|unlist HOST TIME', 'TIME lose|return|fail|list HOST', 'hosts N', 'until TIME'"
+form="$form or 'price X Y'"
 bad '1m lose host3' "2: 'host3' is not one of host1 to host2"
 bad '1m lose' "2: $form"
 bad '1m fall host1' "2: $form"

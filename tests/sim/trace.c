@@ -15,13 +15,14 @@
 #include "xalloc.h"
 
 #define LINE_MAX_BYTES 200
-#define WORDS_MAX      4
-#define BLANKS         " \t\r\n"
+#define WORDS_MAX 4
+#define BLANKS " \t\r\n"
 /* A flapping host: how soon it is gone again, and how often. */
 #define FLAP_S 40.0
-#define FLAPS  3
+#define FLAPS 3
 
-static const char *const kinds[TRACE_KINDS] = { "notice", "lose", "return", "fail" };
+static const char *const kinds[TRACE_KINDS] = { "notice", "lose",   "return", "fail",
+                                                "drain",  "unlist", "list" };
 
 struct reader {
     struct trace *trace;
@@ -33,10 +34,10 @@ static int  take_line(struct reader *reader, char **word, int words, struct erro
 static int  take_hosts(struct reader *reader, const char *text, struct error *err);
 static int  take_price(const char *text, double *price, struct error *err);
 static int  take_event(struct reader *reader, char **word, int words, struct error *err);
-static int  take_host(const struct trace *trace, const char *text, int *host,
-                      struct error *err);
-static int  judge_event(const struct reader *reader, const struct trace_event *event,
-                        struct error *err);
+static bool has_lead(enum trace_kind kind);
+static int take_host(const struct trace *trace, const char *text, int *host, struct error *err);
+static int judge_event(const struct reader *reader, const struct trace_event *event,
+                       struct error *err);
 static void add(struct trace *trace, struct trace_event event);
 
 int trace_read(struct trace *trace, const char *path, struct error *err)
@@ -92,7 +93,9 @@ static int take_line(struct reader *reader, char **word, int words, struct error
         return parse_seconds(word[1], 1, TRACE_UNTIL_MAX, &trace->until_s, err);
     if (strcmp(word[0], "price") == 0 && words == 3)
         return take_price(word[1], &trace->price, err) < 0 ||
-                       take_price(word[2], &trace->spot_price, err) < 0 ? -1 : 0;
+                       take_price(word[2], &trace->spot_price, err) < 0
+                   ? -1
+                   : 0;
     return take_event(reader, word, words, err);
 }
 
@@ -126,10 +129,10 @@ static int take_event(struct reader *reader, char **word, int words, struct erro
 
     while (words > 1 && event.kind < TRACE_KINDS && strcmp(word[1], kinds[event.kind]) != 0)
         event.kind++;
-    if (words < 2 || event.kind == TRACE_KINDS ||
-        words != (event.kind == TRACE_NOTICE ? 4 : 3))
-        return err_set(err, "not 'TIME notice HOST TIME', 'TIME lose|return|fail HOST', "
-                       "'hosts N', 'until TIME' or 'price X Y'");
+    if (words < 2 || event.kind == TRACE_KINDS || words != (has_lead(event.kind) ? 4 : 3))
+        return err_set(err, "not 'TIME notice|drain|unlist HOST TIME', "
+                            "'TIME lose|return|fail|list HOST', 'hosts N', 'until TIME' or "
+                            "'price X Y'");
     if (parse_seconds(word[0], 0, TRACE_UNTIL_MAX, &event.at_s, err) < 0 ||
         take_host(trace, word[2], &event.host, err) < 0 ||
         (words == 4 && parse_seconds(word[3], 0, 86400, &event.lead_s, err) < 0) ||
@@ -139,6 +142,11 @@ static int take_event(struct reader *reader, char **word, int words, struct erro
         reader->is_gone[event.host] = event.kind == TRACE_LOSE;
     add(trace, event);
     return 0;
+}
+
+static bool has_lead(enum trace_kind kind)
+{
+    return kind == TRACE_NOTICE || kind == TRACE_DRAIN || kind == TRACE_UNLIST;
 }
 
 static int take_host(const struct trace *trace, const char *text, int *host, struct error *err)
@@ -164,7 +172,7 @@ static int judge_event(const struct reader *reader, const struct trace_event *ev
         return err_set(err, "more than %d events", TRACE_EVENTS_MAX);
     if (trace->count > 0 && event->at_s < trace->event[trace->count - 1].at_s)
         return err_set(err, "%g s is before the line above", event->at_s);
-    if (event->kind == TRACE_RETURN ? !is_gone : is_gone)
+    if (event->kind < TRACE_DRAIN && is_gone != (event->kind == TRACE_RETURN))
         return err_set(err, "host%d is %s", event->host + 1, is_gone ? "gone" : "there");
     return 0;
 }
@@ -188,6 +196,7 @@ struct generator {
 static void   live(struct generator *generator, int host, double from_s);
 static double leave(struct generator *generator, int host, double from_s);
 static void   fail_somewhere(struct generator *generator);
+static void   have_whims(struct generator *generator);
 static int    compare_events(const void *a, const void *b);
 static void   drop_nonsense(struct trace *trace);
 static double uniform(struct generator *generator);
@@ -198,12 +207,15 @@ void trace_generate(struct trace *trace, const struct trace_weather *weather, ui
     struct generator generator = { trace, weather, seed };
     int              host;
 
-    *trace = (struct trace){ .hosts = weather->hosts, .until_s = weather->until_s,
-                             .price = 1, .spot_price = 0.3 };
+    *trace = (struct trace){
+        .hosts = weather->hosts, .until_s = weather->until_s, .price = 1, .spot_price = 0.3
+    };
     for (host = 0; host < weather->hosts; host++)
         live(&generator, host, 0);
     if (weather->fail_s > 0)
         fail_somewhere(&generator);
+    if (weather->whim_s > 0)
+        have_whims(&generator);
     qsort(trace->event, trace->count, sizeof *trace->event, compare_events);
     drop_nonsense(trace);
 }
@@ -214,8 +226,8 @@ static void live(struct generator *generator, int host, double from_s)
     int                         flaps = 0;
 
     while (generator->trace->count < TRACE_EVENTS_MAX / 2) {
-        from_s = leave(generator, host, from_s + around(generator, flaps > 0 ? FLAP_S
-                                                                              : weather->up_s));
+        from_s = leave(generator, host,
+                       from_s + around(generator, flaps > 0 ? FLAP_S : weather->up_s));
         from_s += around(generator, flaps > 0 ? FLAP_S : weather->down_s);
         if (from_s >= weather->until_s)
             return;
@@ -239,9 +251,8 @@ static double leave(struct generator *generator, int host, double from_s)
     add(generator->trace, (struct trace_event){ from_s, TRACE_LOSE, host, 0 });
     if (uniform(generator) < weather->together) {
         add(generator->trace, (struct trace_event){ from_s, TRACE_LOSE, other, 0 });
-        add(generator->trace,
-            (struct trace_event){ from_s + around(generator, weather->down_s), TRACE_RETURN,
-                                  other, 0 });
+        add(generator->trace, (struct trace_event){ from_s + around(generator, weather->down_s),
+                                                    TRACE_RETURN, other, 0 });
     }
     return from_s;
 }
@@ -253,8 +264,32 @@ static void fail_somewhere(struct generator *generator)
 
     for (; at_s < weather->until_s; at_s += around(generator, weather->fail_s))
         add(generator->trace,
-            (struct trace_event){ at_s, TRACE_FAIL,
-                                  (int)(uniform(generator) * weather->hosts), 0 });
+            (struct trace_event){ at_s, TRACE_FAIL, (int)(uniform(generator) * weather->hosts),
+                                  0 });
+}
+
+/* The user drains a host, or takes it from the list and, mostly, adds it again. */
+static void have_whims(struct generator *generator)
+{
+    const struct trace_weather *weather = generator->weather;
+    double                      at_s = around(generator, weather->whim_s), back_s;
+
+    for (; at_s < weather->until_s; at_s += around(generator, weather->whim_s)) {
+        const int host = (int)(uniform(generator) * weather->hosts);
+
+        if (uniform(generator) < 0.5)
+            add(generator->trace, (struct trace_event){ at_s, TRACE_DRAIN, host,
+                                                        around(generator, weather->lead_s) });
+        if (uniform(generator) < 0.3)
+            continue;
+        back_s = at_s + around(generator, weather->lead_s);
+        add(generator->trace, (struct trace_event){ back_s, TRACE_UNLIST, host,
+                                                    around(generator, weather->lead_s) });
+        if (uniform(generator) < 0.8)
+            add(generator->trace,
+                (struct trace_event){ back_s + around(generator, weather->down_s), TRACE_LIST,
+                                      host, 0 });
+    }
 }
 
 static int compare_events(const void *a, const void *b)
@@ -278,7 +313,7 @@ static void drop_nonsense(struct trace *trace)
         const struct trace_event event = trace->event[i];
 
         if (event.at_s >= trace->until_s ||
-            (event.kind == TRACE_RETURN) != is_gone[event.host])
+            (event.kind < TRACE_DRAIN && (event.kind == TRACE_RETURN) != is_gone[event.host]))
             continue;
         if (event.kind == TRACE_LOSE || event.kind == TRACE_RETURN)
             is_gone[event.host] = event.kind == TRACE_LOSE;
@@ -315,7 +350,7 @@ void trace_write(const struct trace *trace, FILE *out)
         const struct trace_event *event = &trace->event[i];
 
         fprintf(out, "%.0f %s host%d", event->at_s, kinds[event->kind], event->host + 1);
-        if (event->kind == TRACE_NOTICE)
+        if (has_lead(event->kind))
             fprintf(out, " %.0f", event->lead_s);
         fputc('\n', out);
     }

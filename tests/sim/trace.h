@@ -8,6 +8,9 @@
  *     12m    lose host3       host3 is gone; suddenly, if there was no notice
  *     40m30s return host3
  *     55m    fail host5       a rank fails there; the host is healthy
+ *     60m    drain host2 5m   the user drains host2, within five minutes
+ *     65m    unlist host4 30s host4 is no longer on the list; ranks have 30 s to save
+ *     70m    list host4       it is again
  *
  * Times must not decrease. A host that is gone cannot be lost or fail, and a host that is
  * present cannot return.
@@ -22,17 +25,26 @@
 
 #include "err.h"
 
-#define TRACE_HOSTS_MAX  1024
+#define TRACE_HOSTS_MAX 1024
 #define TRACE_EVENTS_MAX 1000000
-#define TRACE_UNTIL_MAX  (400.0 * 86400) /* seconds */
+#define TRACE_UNTIL_MAX (400.0 * 86400) /* seconds */
 
-enum trace_kind { TRACE_NOTICE, TRACE_LOSE, TRACE_RETURN, TRACE_FAIL, TRACE_KINDS };
+enum trace_kind {
+    TRACE_NOTICE,
+    TRACE_LOSE,
+    TRACE_RETURN,
+    TRACE_FAIL,
+    TRACE_DRAIN,
+    TRACE_UNLIST,
+    TRACE_LIST,
+    TRACE_KINDS
+};
 
 struct trace_event {
     double          at_s;
     enum trace_kind kind;
     int             host;   /* 0 ... hosts - 1 */
-    double          lead_s; /* NOTICE: until the host is lost */
+    double          lead_s; /* NOTICE: until the host is lost; DRAIN, UNLIST: to save */
 };
 
 struct trace {
@@ -50,11 +62,12 @@ void trace_clear(struct trace *trace);
 struct trace_weather {
     int    hosts;
     double until_s, up_s, down_s;
-    double lead_s;    /* of a notice */
-    double noticed;   /* the share of losses with a notice */
-    double together;  /* the share of losses that take a neighbour along */
-    double flapping;  /* the share of returns that do not last */
-    double fail_s;    /* between failures of ranks, anywhere; 0: none fail */
+    double lead_s;   /* of a notice */
+    double noticed;  /* the share of losses with a notice */
+    double together; /* the share of losses that take a neighbour along */
+    double flapping; /* the share of returns that do not last */
+    double fail_s;   /* between failures of ranks, anywhere; 0: none fail */
+    double whim_s;   /* between what the user does to hosts, anywhere; 0: nothing */
 };
 
 /* Generates a trace, the same on every machine for the same seed. */

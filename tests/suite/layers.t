@@ -24,7 +24,7 @@ breaks() {
     [ ! -e as_it_was ] || mv as_it_was "tree/$1"
 }
 
-breaks launcher/plan/hostfile.c run/launch.h "launcher/plan may not include run/launch.h"
+breaks launcher/plan/hostfile.c course/launch.h "launcher/plan may not include course/launch.h"
 breaks launcher/transport/conn.c transport/ssh/conn_ssh.h \
     "launcher/transport may not include transport/ssh/conn_ssh.h"
 breaks agent/node/process.c guard/guard.h "agent/node may not include guard/guard.h"

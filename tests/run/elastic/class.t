@@ -44,7 +44,7 @@ kill "$service"
 cloud notice
 start muster -v --spot aws --json end.json --spares 1 --hostfile hosts \
     sh -c 'until [ -e go ]; do sleep 0.2; done'
-ok "a spare is taken away: it leaves" wait_for 30 told 'node3 leaves in .*; no rank runs there' 1
+ok "a spare is taken away: it leaves" wait_for 30 told 'node3 leaves now: no rank runs there' 1
 ok "the others are to go, too" wait_for 30 told 'node[12] leaves in .* (EC2 takes it away' 2
 ok "... it has left" wait_for 30 told 'node3: done -> ended' 1
 touch go

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "elastic/members.h"
+#include "elastic/next_world.h"
 #include "options/options.h"
 #include "xalloc.h"
 
@@ -31,7 +31,7 @@ static void read_words(struct member_rules *rules, const char *worlds, const cha
     struct options options = { .num_nodes = -1 };
     struct error   err = { "" };
 
-    if (members_parse_worlds(worlds, rules) < 0)
+    if (next_world_parse_sizes(worlds, rules) < 0)
         rules->worlds_count = 0;
     if (options_set(&options, "nnodes", nnodes, "fuzz", &err) < 0) {
         expect(err.text[0] != '\0');
@@ -47,9 +47,9 @@ static void read_words(struct member_rules *rules, const char *worlds, const cha
     options_clear(&options);
 }
 
-static void check_world(const struct members *members, const struct member_rules *rules)
+static void check_world(const struct membership *members, const struct member_rules *rules)
 {
-    size_t       world[HOSTS_MAX], places = members_choose(members, rules, world), i;
+    size_t       world[HOSTS_MAX], places = next_world_choose(members, rules, world), i;
     struct batch batch;
     int          ranks = 0, is_listed = rules->worlds_count == 0;
 
@@ -77,16 +77,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char               *worlds = strsep(&rest, "\n"), *nnodes = strsep(&rest, "\n");
     char               *hosts = strsep(&rest, "\n");
     struct member_rules rules = { .goes_on = true, .is_elastic = true };
-    struct members      members = { 0 };
+    struct membership   members = { 0 };
     struct batch_rules  batch = { 0 };
     struct error        err = { "" };
     size_t              i, nodes;
 
     read_words(&rules, worlds, nnodes != NULL ? nnodes : "");
-    for (i = 0; hosts != NULL && hosts[i] != '\0' && i < HOSTS_MAX; i++) {
-        members_add(&members, 1 + (unsigned char)hosts[i] % 8);
-        members.item[i].state = MEMBER_SPARE;
-    }
+    for (i = 0; hosts != NULL && hosts[i] != '\0' && i < HOSTS_MAX; i++)
+        membership_joined(&members,
+                          membership_add(&members, "", 1 + (unsigned char)hosts[i] % 8));
     if (rest != NULL && batch_rules_parse(&batch, "fuzz", rest, strlen(rest), &err) == 0) {
         check_world(&members, &rules);
         if (batch_of(&batch, WORLD_FIRST, &batch.first) < 0)
@@ -96,13 +95,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_world(&members, &rules);
     for (nodes = 1; nodes <= HOSTS_MAX; nodes++) {
         err.text[0] = '\0';
-        if (members_may_be(&members, &rules, nodes, &err) < 0)
+        if (next_world_may_have(&members, &rules, nodes, &err) < 0)
             expect(err.text[0] != '\0');
         else
             expect(nodes <= members.count);
     }
     batch_rules_clear(&batch);
-    members_clear(&members);
+    membership_clear(&members);
     free(text);
     return 0;
 }

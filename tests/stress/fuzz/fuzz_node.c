@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "run/launch.h"
+#include "course/launch.h"
 #include "run/run.h"
 #include "xalloc.h"
 

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "elastic/batch.h"
-#include "elastic/members.h"
+#include "elastic/next_world.h"
 
 static void parse(struct batch_rules *rules, const char *text)
 {
@@ -169,22 +169,20 @@ static void test_policy(void **state)
     for (i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct batch_rules  batch;
         struct member_rules rules = { .goes_on = true, .is_elastic = true, .batch = &batch };
-        struct members      members = { 0 };
+        struct membership   members = { 0 };
         struct error        err;
 
         parse(&batch, "{" MICRO "1, " STEPS "3}");
         assert_int_equal(batch_of(&batch, 4, &batch.first), 0);
-        for (k = 0; k < cases[i].here; k++) {
-            members_add(&members, 1);
-            members.item[k].state = MEMBER_SPARE;
-        }
-        assert_int_equal(members_next_size(&members, &rules), cases[i].places);
+        for (k = 0; k < cases[i].here; k++)
+            membership_joined(&members, membership_add(&members, "", 1));
+        assert_int_equal(next_world_size(&members, &rules), cases[i].places);
         if (cases[i].here == 5) {
-            assert_int_equal(members_may_be(&members, &rules, 5, &err), -1);
+            assert_int_equal(next_world_may_have(&members, &rules, 5, &err), -1);
             assert_non_null(strstr(err.text, "the batch size of its ds_config does not allow "
                                              "that; allowed: 1, 2, 3, 4"));
         }
-        members_clear(&members);
+        membership_clear(&members);
         batch_rules_clear(&batch);
     }
 }

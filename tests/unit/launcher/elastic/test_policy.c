@@ -327,6 +327,183 @@ static void test_bad_restart_on(void **state)
     }
 }
 
+/* --- with members ------------------------------------------------------------- */
+
+/* Sets up members from letters such as "iis-". 'i': has a place; 'x': has just lost its place;
+ * 's': spare; '-': away. */
+static void set_up(struct membership *members, const char *states,
+                   const struct member_rules *rules)
+{
+    size_t world[8], places = 0, i;
+
+    *members = (struct membership){ 0 };
+    for (i = 0; states[i] != '\0'; i++) {
+        membership_add(members, "", 2);
+        if (states[i] != '-')
+            membership_joined(members, i);
+        if (strchr("ix", states[i]) != NULL)
+            world[places++] = i;
+    }
+    membership_take(members, rules, world, places);
+    for (i = 0; states[i] != '\0'; i++)
+        if (states[i] == 'x')
+            members->item[i].state = MEMBER_AWAY;
+}
+
+static void test_wait_is_over(void **state)
+{
+    struct policy_rules rules = { .max_wait_s = 20, .members = { .goes_on = true } };
+    struct policy       policy = { 0 };
+    struct membership   members;
+    struct policy_event over = {
+        .kind = POLICY_EVENT_OVER, .end = POLICY_END_NODE, .now_s = 100, .ended_s = 3
+    };
+    struct policy_event time = { .kind = POLICY_EVENT_TIME, .now_s = 116.9 };
+
+    (void)state;
+    set_up(&members, "ii", &rules.members);
+    membership_lost(&members, 1, 97, true);
+    assert_int_equal(policy_next(&policy, &rules, &members, &over).what, POLICY_DO_PARK);
+    assert_int_equal(policy_next(&policy, &rules, &members, &time).what, POLICY_DO_NOTHING);
+    time.now_s = 117;
+    assert_int_equal(policy_next(&policy, &rules, &members, &time).why, POLICY_WHY_MAX_WAIT);
+    membership_clear(&members);
+}
+
+static void test_ends(void **state)
+{
+    static const struct {
+        const char     *what;
+        enum policy_end end;
+        enum policy_why why;
+    } cases[] = {
+        { "", POLICY_END_NODE, POLICY_WHY_CHANGE },
+        { "", POLICY_END_CHANGE, POLICY_WHY_CHANGE },
+        { "first", POLICY_END_NODE, POLICY_WHY_OFF },
+        { "left", POLICY_END_NODE, POLICY_WHY_LEFT },
+        { "", POLICY_END_RANK, POLICY_WHY_OFF },
+        { "left", POLICY_END_WELL, POLICY_WHY_NONE },
+        { "left", POLICY_END_WANTED, POLICY_WHY_WANTED },
+    };
+    struct policy_rules rules = { .members = { .goes_on = true } };
+    size_t              i;
+
+    (void)state;
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct policy       policy = { 0 };
+        struct membership   members;
+        struct policy_event over = { .kind = POLICY_EVENT_OVER,
+                                     .end = cases[i].end,
+                                     .code = 1,
+                                     .is_first_start = strstr(cases[i].what, "first") != NULL,
+                                     .is_left = strstr(cases[i].what, "left") != NULL };
+
+        set_up(&members, "ixs", &rules.members);
+        if (policy_next(&policy, &rules, &members, &over).why != cases[i].why)
+            fail_msg("case %zu", i);
+        membership_clear(&members);
+    }
+}
+
+/* muster could not reach the lost node, so its lease must expire first. */
+static void test_lost_means_dead(void **state)
+{
+    struct policy_rules rules = { .members = { .goes_on = true } };
+    struct policy       policy = { 0 };
+    struct membership   members;
+    struct policy_event over = {
+        .kind = POLICY_EVENT_OVER, .end = POLICY_END_NODE, .now_s = 50, .dead_in_s = 12
+    };
+    struct policy_event time = { .kind = POLICY_EVENT_TIME, .now_s = 61.9 };
+
+    (void)state;
+    set_up(&members, "ixs", &rules.members);
+    assert_true(policy_next(&policy, &rules, &members, &over).delay_s == 12);
+    assert_int_equal(policy_next(&policy, &rules, &members, &time).what, POLICY_DO_NOTHING);
+    time.now_s = 62;
+    assert_int_equal(policy_next(&policy, &rules, &members, &time).what, POLICY_DO_START);
+    membership_clear(&members);
+}
+
+static void test_growth_waits(void **state)
+{
+    struct policy_rules rules = { .grow_s = 600,
+                                  .members = { .goes_on = true, .is_elastic = true } };
+    struct policy       policy = { .changed_s = 1000 };
+    struct membership   members;
+    struct policy_event time = { .kind = POLICY_EVENT_TIME, .now_s = 1599 };
+
+    (void)state;
+    set_up(&members, "iis", &rules.members);
+    assert_int_equal(policy_next(&policy, &rules, &members, &time).what, POLICY_DO_NOTHING);
+    assert_true(policy_due_s(&policy, &rules, &members, 1599) == 1);
+    time.now_s = 1600;
+    assert_int_equal(policy_next(&policy, &rules, &members, &time).what, POLICY_DO_STOP);
+    membership_clear(&members);
+}
+
+/* muster scale need not wait for --grow-interval, but for all nodes of the new size. */
+static void test_scaling(void **state)
+{
+    static const struct {
+        const char    *states;
+        size_t         target;
+        bool           is_new;
+        enum policy_do at_1, at_600;
+    } cases[] = {
+        { "iis-", 3, true, POLICY_DO_STOP, POLICY_DO_NOTHING },
+        { "iis-", 3, false, POLICY_DO_NOTHING, POLICY_DO_STOP },
+        { "iis-", 4, true, POLICY_DO_NOTHING, POLICY_DO_STOP },
+        { "ii--", 4, true, POLICY_DO_NOTHING, POLICY_DO_NOTHING },
+        { "iii-", 2, true, POLICY_DO_STOP, POLICY_DO_NOTHING },
+        { "iii-", 3, true, POLICY_DO_NOTHING, POLICY_DO_NOTHING },
+    };
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct policy_rules rules = {
+            .grow_s = 600,
+            .members = { .goes_on = true, .is_elastic = true, .target = cases[i].target }
+        };
+        struct policy       policy = { 0 };
+        struct membership   members;
+        struct policy_event scale = { .kind = POLICY_EVENT_SCALE };
+        struct policy_event time = { .kind = POLICY_EVENT_TIME, .now_s = 1 };
+
+        set_up(&members, cases[i].states, &rules.members);
+        if (cases[i].is_new)
+            policy_next(&policy, &rules, &members, &scale);
+        if (policy_next(&policy, &rules, &members, &time).what != cases[i].at_1)
+            fail_msg("case %zu", i);
+        time.now_s = 600;
+        if (policy_next(&policy, &rules, &members, &time).what != cases[i].at_600)
+            fail_msg("case %zu, later", i); /* only once */
+        membership_clear(&members);
+    }
+}
+
+static void test_kept(void **state)
+{
+    struct policy_rules rules = { .grow_s = 600,
+                                  .members = { .goes_on = true, .is_elastic = true } };
+    struct policy       policy = { 0 };
+    struct membership   members;
+    struct policy_event time = { .kind = POLICY_EVENT_TIME, .now_s = 600 };
+    struct policy_event kept = { .kind = POLICY_EVENT_KEPT, .now_s = 700 };
+
+    (void)state;
+    set_up(&members, "iis", &rules.members);
+    assert_int_equal(policy_next(&policy, &rules, &members, &time).what, POLICY_DO_STOP);
+    assert_int_equal(policy_next(&policy, &rules, &members, &time).what, POLICY_DO_NOTHING);
+    assert_true(policy_due_s(&policy, &rules, &members, 600) < 0);
+    policy_next(&policy, &rules, &members, &kept);
+    assert_true(policy_due_s(&policy, &rules, &members, 700) == 600);
+    time.now_s = 1300;
+    assert_int_equal(policy_next(&policy, &rules, &members, &time).what, POLICY_DO_STOP);
+    membership_clear(&members);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -342,6 +519,12 @@ int main(void)
         cmocka_unit_test(test_classes),
         cmocka_unit_test(test_restart_on),
         cmocka_unit_test(test_bad_restart_on),
+        cmocka_unit_test(test_wait_is_over),
+        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_lost_means_dead),
+        cmocka_unit_test(test_growth_waits),
+        cmocka_unit_test(test_scaling),
+        cmocka_unit_test(test_kept),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

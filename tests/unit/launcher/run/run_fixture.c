@@ -19,13 +19,13 @@
 
 const char *const names[HOSTS] = { "te1", "te2", "te3" };
 
-struct options   options;
-struct plan      plan;
-struct plan_node plan_node[HOSTS];
-struct node      node[HOSTS];
-struct node     *nodes[NODES];
-struct members   members;
-struct run       run;
+struct options    options;
+struct plan       plan;
+struct plan_node  plan_node[HOSTS];
+struct node       node[HOSTS];
+struct node      *nodes[NODES];
+struct membership members;
+struct run        run;
 
 static char text_of_all[1000];
 
@@ -34,7 +34,8 @@ static void ignore(struct node *of, void *arg)
     (void)of, (void)arg;
 }
 
-static void ignore_frame(struct node *of, const struct frame *frame, const json_t *body, void *arg)
+static void ignore_frame(struct node *of, const struct frame *frame, const json_t *body,
+                         void *arg)
 {
     (void)of, (void)frame, (void)body, (void)arg;
 }
@@ -51,22 +52,24 @@ void run_fixture_begin(void)
     forget_told();
     options = (struct options){ .grace_s = 30 };
     plan = (struct plan){ .node = plan_node, .nodes = NODES, .world_size = NODES };
-    members = (struct members){ 0 };
-    run = (struct run){ .options = &options, .plan = &plan, .base = event_base_new(),
-                        .node = nodes };
+    members = (struct membership){ 0 };
+    run = (struct run){
+        .options = &options, .plan = &plan, .base = event_base_new(), .node = nodes
+    };
     run.phase.now = PHASE_RUNNING;
     for (i = 0; i < HOSTS; i++) {
-        members_add(&members, 1);
+        membership_add(&members, names[i], 1);
         rank[i].rank = (int)i;
-        plan_node[i] = (struct plan_node){ .host = (char *)names[i], .rank = &rank[i], .ranks = 1 };
+        plan_node[i] =
+            (struct plan_node){ .host = (char *)names[i], .rank = &rank[i], .ranks = 1 };
         node_init(&node[i], i, &plan_node[i], run.base, &ops, &run);
         node[i].conn = &fake_make(&node_conn_ops, &node[i])->conn;
         node[i].state = NODE_RUNNING;
     }
     nodes[0] = &node[0];
     nodes[1] = &node[1];
-    members_take(&members, &rules, world, NODES);
-    members_stay(&members, 2);
+    membership_take(&members, &rules, world, NODES);
+    membership_joined(&members, 2);
 }
 
 void run_fixture_end(void)
@@ -81,7 +84,7 @@ void run_fixture_end(void)
         evbuffer_free(fakes[i].to_agent);
     }
     event_base_free(run.base);
-    members_clear(&members);
+    membership_clear(&members);
 }
 
 void run_fixture_turn(double seconds)

@@ -7,7 +7,7 @@
 #ifndef MUSTER_RUN_FIXTURE_H
 #define MUSTER_RUN_FIXTURE_H
 
-#include "elastic/members.h"
+#include "elastic/membership.h"
 #include "fake_conn.h"
 #include "run/run.h"
 
@@ -16,13 +16,13 @@
 
 extern const char *const names[HOSTS];
 
-extern struct options   options;
-extern struct plan      plan;
-extern struct plan_node plan_node[HOSTS];
-extern struct node      node[HOSTS]; /* running, on the fakes of the same number */
-extern struct node     *nodes[NODES];
-extern struct members   members; /* the first two are in; the spare waits */
-extern struct run       run;     /* the same two; its parts are NULL */
+extern struct options    options;
+extern struct plan       plan;
+extern struct plan_node  plan_node[HOSTS];
+extern struct node       node[HOSTS]; /* running, on the fakes of the same number */
+extern struct node      *nodes[NODES];
+extern struct membership members; /* the first two are in; the spare waits */
+extern struct run        run;     /* the same two; its parts are NULL */
 
 void run_fixture_begin(void);
 void run_fixture_end(void);

@@ -1,4 +1,4 @@
-/* test_notice.c - notices: which parts and nodes get them, and when the generation ends
+/* test_notice.c - notices: who gets them, and what a checkpoint or a deadline leads to
  *
  * The test plays the generation, the pool and the phases, and notes the calls to them. The
  * agents of the nodes are fakes.
@@ -16,49 +16,22 @@
 
 #include "clock.h"
 #include "exit_code.h"
+#include "log.h"
 #include "run/costs.h"
-#include "run/generation.h"
-#include "run/leaving.h"
 #include "run/notice.h"
 #include "run/pool.h"
 #include "run_fixture.h"
 
 #define SIGNAL 10
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-static bool   is_last;
 static double stop_s; /* the grace of the last phase_stop_nodes() */
+static char   logged[4000];
 
-/* --- the others ------------------------------------------------------------- */
-
-bool generation_is_last(const struct run *of)
+void run_changed(struct run *of)
 {
     (void)of;
-    return is_last;
-}
-
-void generation_change(struct run *of, const char *text)
-{
-    (void)of;
-    told("change: %s;", text);
-}
-
-double generation_now_s(void)
-{
-    return 1000;
-}
-
-/* Notes whole seconds from now; a test takes less than half a second. */
-void leaving_add(struct run *of, const char *host, int64_t deadline_ns, const char *reason)
-{
-    (void)of;
-    told("%s leaves in %.0f (%s);", host, (double)(deadline_ns - clock_now_ns()) / NS_PER_S + 0.01,
-         reason);
-}
-
-void leaving_forget(struct run *of, const char *host)
-{
-    (void)of;
-    told("forget %s;", host);
+    told("changed;");
 }
 
 void costs_class(struct run *of, const struct node *about, const char *class)
@@ -86,51 +59,73 @@ void phase_stop_nodes(struct run *of, double grace_s)
     told("stop nodes;");
 }
 
-struct members *pool_members(const struct run *of)
+struct membership *pool_members(const struct run *of)
 {
     (void)of;
     return &members;
 }
 
-size_t pool_find(const struct run *of, const char *name)
-{
-    size_t i;
-
-    (void)of;
-    for (i = 0; i < members.count; i++)
-        if (strcmp(names[i], name) == 0)
-            return i;
-    return MEMBERS_NONE;
-}
-
-bool pool_take_notice(struct run *of, struct node *spare, double left_s, const char *reason)
+const char *pool_name(const struct run *of, size_t which)
 {
     (void)of;
-    if (spare != &node[2])
-        return false;
-    told("spare %s goes in %g (%s);", spare->plan->host, left_s, reason);
-    return true;
+    return names[which];
 }
 
-/* --- the run ---------------------------------------------------------------- */
+static void keep(const char *line, size_t size, void *arg)
+{
+    const size_t room = sizeof logged - strlen(logged) - 1;
+
+    (void)arg;
+    strncat(logged, line, size < room ? size : room);
+}
 
 static int setup(void **state)
 {
     (void)state;
     run_fixture_begin();
-    is_last = false;
     options.notice_signal = SIGNAL;
     plan.ckpt_marker = (char *)"latest";
     run.notice = notice_new(&run);
+    logged[0] = '\0';
+    log_init("test", LOG_WARN);
+    log_sink(keep, NULL);
     return 0;
 }
 
 static int teardown(void **state)
 {
     (void)state;
+    log_sink(NULL, NULL);
     notice_free(run.notice);
     run_fixture_end();
     return 0;
+}
+
+/* Exactly this was logged since the last call; "*" stands for digits. */
+static void expect_logged(const char *text)
+{
+    const char *have = logged;
+
+    for (; *text != '\0'; text++)
+        if (*text == '*')
+            have += strspn(have, "0123456789.");
+        else if (*have++ != *text)
+            fail_msg("logged: %s", logged);
+    assert_string_equal(have, "");
+    logged[0] = '\0';
+}
+
+/* Both are seconds from now; a test takes less than five. */
+static void expect_departure(size_t which, enum departure_kind kind, const char *reason,
+                             double gone_in_s, double due_in_s)
+{
+    const struct departure *departure = &members.item[which].departure[kind];
+    const double            now_s = clock_now_s();
+
+    assert_true(departure->is_set);
+    assert_string_equal(departure->reason, reason);
+    assert_float_equal(departure->gone_s - now_s, gone_in_s, 5);
+    assert_float_equal(departure->due_s - now_s, due_in_s, 5);
 }
 
 /* Both nodes with places got a notice, and no other node. */
@@ -144,12 +139,13 @@ static void expect_notice(const char *host, double left_s, const char *reason, i
     for (i = 0; i < 2; i++) {
         json_t *body = fake_expect(&fakes[i], FRAME_NOTICE);
 
-        assert_int_equal(json_unpack(body, "{s:F, s:s, s:s, s:i}", "left_s", &left, "reason", &text,
-                                     "node", &name, "signal", &number), 0);
+        assert_int_equal(json_unpack(body, "{s:F, s:s, s:s, s:i}", "left_s", &left, "reason",
+                                     &text, "node", &name, "signal", &number),
+                         0);
         assert_string_equal(name, host);
         assert_string_equal(text, reason);
         assert_int_equal(number, signal);
-        assert_true(left <= left_s && left > left_s - 5);
+        assert_true(left >= 0 && left <= left_s && left > left_s - 5);
         json_decref(body);
     }
     fake_expect_none(&fakes[2]);
@@ -161,6 +157,26 @@ static void expect_no_notice(void)
 
     for (i = 0; i < HOSTS; i++)
         fake_expect_none(&fakes[i]);
+}
+
+/* The cloud takes the host away, and generation.c looks what follows. */
+static void leave(const char *host, double left_s, const char *reason)
+{
+    struct membership_action action;
+
+    notice_depart(&run, host, DEPARTURE_CLOUD, reason, left_s, 20);
+    while ((action = membership_next(&members, MEMBERSHIP_RUNNING, clock_now_s())).what ==
+           MEMBERSHIP_DO_TELL)
+        notice_leaves(&run, action.which, action.departure);
+}
+
+static void forget_notices(void)
+{
+    size_t i;
+
+    for (i = 0; i < 2; i++)
+        json_decref(fake_expect(&fakes[i], FRAME_NOTICE));
+    forget_told();
 }
 
 /* The agent sends a NOTICE frame from its cloud. */
@@ -178,88 +194,102 @@ static void is_written(void)
     json_decref(body);
 }
 
-/* --- a notice ---------------------------------------------------------------- */
-
-static void test_all_are_told(void **state)
+static void test_it_has_ranks(void **state)
 {
     (void)state;
-    notice_give(&run, &node[1], 100, 20, "spot");
-    expect_told("te2 leaves in 80 (spot);");
-    expect_notice("te2", 100, "spot", SIGNAL);
-    assert_true(notice_was_told(run.notice));
-    notice_give(&run, &node[0], 50, 0, "muster drain");
-    expect_told("te1 leaves in 50 (muster drain);");
-    expect_notice("te1", 50, "muster drain", 0); /* no rank is signalled twice */
+    notice_depart(&run, "te2", DEPARTURE_CLOUD, "spot", 100, 20);
+    expect_told("changed;");
+    expect_departure(1, DEPARTURE_CLOUD, "spot", 100, 80);
+    assert_false(membership_is_due(&members, 1));
+    expect_logged("test: warning: te2 leaves in 100 s (spot)\n");
+    plan_node[0].label = (char *)"front";
+    notice_depart(&run, "te1", DEPARTURE_DRAIN, "muster drain", 50, 0);
+    expect_told("changed;");
+    expect_departure(0, DEPARTURE_DRAIN, "muster drain", 50, 50);
+    expect_logged("test: warning: front leaves in 50 s (muster drain)\n");
+    expect_no_notice(); /* elastic/membership.h decides when */
+    assert_false(notice_was_given(run.notice));
 }
 
 static void test_again(void **state)
 {
     (void)state;
-    notice_give(&run, &node[1], 100, 20, "spot");
+    leave("te2", 100, "spot");
+    expect_told("changed;");
     expect_notice("te2", 100, "spot", SIGNAL);
-    forget_told();
-    notice_give(&run, &node[1], 100, 10, "later");
-    expect_told("");
+    expect_logged("test: warning: te2 leaves in 100 s (spot)\n");
+    leave("te2", 100, "later");
+    expect_told("changed;");
+    expect_logged("");
     expect_no_notice();
-    notice_give(&run, &node[1], 30, 10, "sooner");
-    expect_told("te2 leaves in 20 (sooner);");
+    leave("te2", 30, "sooner");
+    expect_told("changed;");
     expect_notice("te2", 30, "sooner", 0);
-}
-
-/* The next ranks get the notice as soon as they run. */
-static void test_no_ranks_run(void **state)
-{
-    (void)state;
-    run.phase.now = PHASE_PREPARING;
-    notice_give(&run, &node[1], 100, 20, "spot");
-    expect_told("te2 leaves in 80 (spot);");
-    expect_no_notice();
-    assert_false(notice_was_told(run.notice));
-    run.phase.now = PHASE_RUNNING;
-    notice_begin(&run);
-    expect_notice("te2", 100, "spot", SIGNAL);
-}
-
-static void test_it_is_gone(void **state)
-{
-    (void)state;
-    run.phase.now = PHASE_PREPARING;
-    notice_give(&run, &node[0], 100, 20, "spot");
-    notice_give(&run, &node[1], 100, 20, "spot");
-    notice_forget(run.notice, "te1");
-    notice_forget(run.notice, "te9");
-    notice_begin(&run);
-    expect_notice("te2", 100, "spot", SIGNAL);
-    expect_no_notice();
-    nodes[1] = &node[2]; /* another world, without te2 */
-    notice_begin(&run);
-    nodes[1] = &node[1];
-    expect_no_notice();
+    expect_logged("test: warning: te2 leaves in 30 s (sooner)\n");
 }
 
 /* The node has no ranks to wait for. */
 static void test_it_has_no_place(void **state)
 {
     (void)state;
-    notice_give(&run, &node[2], 100, 20, "spot");
-    expect_told("te3 leaves in 0 (spot);");
-    plan_node[2].host = (char *)"te2"; /* te2 comes back while its old place is free */
-    notice_give(&run, &node[2], 100, 20, "spot");
-    expect_told("te2 leaves in 0 (spot);");
-    expect_no_notice();
+    notice_depart(&run, "te3", DEPARTURE_CLOUD, "spot", 100, 20);
+    expect_logged("test: warning: te3 leaves now: no rank runs there (spot)\n");
+    assert_true(membership_is_due(&members, 2));
+    members.item[1].state = MEMBER_JOINING; /* te2 comes back while its old place is free */
+    notice_depart(&run, "te2", DEPARTURE_CLOUD, "spot", 100, 20);
+    expect_logged("test: warning: te2 leaves now: no rank runs there (spot)\n");
+    assert_true(membership_is_due(&members, 1));
+    expect_told("changed;changed;");
+    notice_depart(&run, "te9", DEPARTURE_CLOUD, "spot", 100, 20); /* no host of this run */
+    expect_told("");
+    expect_logged("");
 }
 
-static void test_a_node_without_connection(void **state)
+static void test_all_are_told(void **state)
 {
-    struct conn *conn = node[0].conn;
+    (void)state;
+    leave("te2", 100, "spot");
+    expect_notice("te2", 100, "spot", SIGNAL);
+    assert_true(notice_was_given(run.notice));
+    leave("te1", 50, "logout");
+    expect_notice("te1", 50, "logout", 0); /* no rank is signalled twice */
+}
+
+static void test_its_time_has_passed(void **state)
+{
+    const struct departure late = { .gone_s = clock_now_s() - 100, .reason = "spot" };
+
+    (void)state;
+    notice_leaves(&run, 1, &late);
+    expect_notice("te2", 0, "spot", SIGNAL);
+}
+
+static void test_nodes_without_ranks(void **state)
+{
+    static const enum node_state without[] = { NODE_STAYING, NODE_FAILED };
+    struct conn                 *conn = node[0].conn;
+    size_t                       i;
 
     (void)state;
     node[0].conn = NULL;
-    node[0].state = NODE_FAILED;
-    notice_give(&run, &node[1], 100, 20, "spot");
+    notice_change(&run, 600, "te2", "muster scale");
     node[0].conn = conn;
+    for (i = 0; i < 2; i++) {
+        node[0].state = without[i];
+        notice_change(&run, 500 - (double)i, "te2", "sooner");
+    }
     fake_expect_none(&fakes[0]);
-    json_decref(fake_expect(&fakes[1], FRAME_NOTICE));
+    for (i = 0; i < 3; i++)
+        json_decref(fake_expect(&fakes[1], FRAME_NOTICE));
+}
+
+static void test_time_to_save(void **state)
+{
+    (void)state;
+    options.grace_s = 7;
+    assert_true(notice_save_s(&run) == 300);
+    plan.ckpt_marker = NULL;
+    assert_true(notice_save_s(&run) == 7); /* --grace */
 }
 
 /* --- the frames -------------------------------------------------------------- */
@@ -268,14 +298,19 @@ static void test_the_cloud_says_so(void **state)
 {
     (void)state;
     take(1, json_pack("{s:f, s:s}", "left_s", 100.0, "reason", "spot"));
-    expect_told("te2 is spot;te2 leaves in 80 (spot);"); /* 20 s to end its ranks */
-    assert_true(members.item[1].back_s == 1000 + 100 + MEMBERS_COOL_S);
-    take(0, json_pack("{s:f, s:s, s:b}", "left_s", 30.0, "reason", "logout", "session", 1));
-    expect_told("te1 leaves in 15 (logout);"); /* if short: half; a logout tells no class */
-    take(2, json_pack("{s:f, s:s}", "left_s", 30.0, "reason", "spot"));
-    expect_told("te3 is spot;spare te3 goes in 30 (spot);");
+    expect_told("te2 is spot;changed;");
+    expect_departure(1, DEPARTURE_CLOUD, "spot", 100, 80); /* 20 s to end its ranks */
+    take(1, json_pack("{s:f, s:s}", "left_s", 100.0, "reason", "spot"));
+    expect_told("te2 is spot;changed;");
+    take(0, json_pack("{s:f, s:s, s:b}", "left_s", 10.0, "reason", "logout", "session", 1));
+    expect_told("changed;");                               /* a logout tells no class */
+    expect_departure(0, DEPARTURE_CLOUD, "logout", 10, 5); /* if short: half */
+    take(2, json_pack("{s:f, s:s}", "left_s", 86400.0, "reason", "spot"));
+    expect_told("te3 is spot;changed;");
+    assert_true(membership_is_due(&members, 2)); /* a spare */
     take(0, json_pack("{s:s, s:f, s:s}", "class", "on-demand", "left_s", 5.0, "reason", "x"));
     expect_told("te1 is on-demand;"); /* not a notice */
+    expect_departure(0, DEPARTURE_CLOUD, "logout", 10, 5);
 }
 
 static void test_senseless(void **state)
@@ -289,6 +324,20 @@ static void test_senseless(void **state)
     assert_int_equal(node[1].failure->exit_code, EXIT_PROTOCOL);
 }
 
+/* An agent has told its ranks. */
+static void test_noticed(void **state)
+{
+    json_t *body = json_pack("{s:i}", "signalled", 2);
+
+    (void)state;
+    notice_take_noticed(&run, &node[1], body);
+    expect_logged("");
+    json_object_set_new(body, "error", json_string("disk full"));
+    notice_take_noticed(&run, &node[1], body);
+    expect_logged("test: warning: te2: the ranks there get no notice file: disk full\n");
+    json_decref(body);
+}
+
 /* --- the checkpoint ---------------------------------------------------------- */
 
 static void test_checkpoint(void **state)
@@ -296,85 +345,106 @@ static void test_checkpoint(void **state)
     (void)state;
     is_written();
     expect_told(""); /* no notice was given: just a checkpoint */
-    notice_give(&run, &node[0], 100, 0, "spot");
-    notice_give(&run, &node[1], 100, 0, "muster drain");
+    leave("te1", 100, "spot");
+    leave("te2", 100, "logout");
     forget_told();
     is_written();
-    expect_told("checkpoint;te1 leaves in 0 (spot);te2 leaves in 0 (muster drain);");
+    expect_told("checkpoint;changed;");
+    expect_departure(0, DEPARTURE_CLOUD, "spot", 100, 0);
+    expect_departure(1, DEPARTURE_CLOUD, "logout", 100, 0);
     is_written();
     expect_told("");
+}
+
+/* The time allowed is that of the earliest notice. */
+static void test_checkpoint_is_reported(void **state)
+{
+    json_t *body = json_pack("{s:s, s:s}", "path", "save/latest", "says", "step 7");
+
+    (void)state;
+    leave("te1", 9000, "spot");
+    leave("te2", 4005, "spot");
+    notice_change(&run, 6000, "te2", "muster scale");
+    logged[0] = '\0';
+    notice_take_checkpoint(&run, &node[0], body);
+    expect_logged("test: checkpoint written after * s of 400* s: save/latest (step 7)\n");
+    json_decref(body);
+    notice_end(&run);
+    expect_logged(""); /* there was one */
+    notice_change(&run, 605, "te2", "muster scale");
+    is_written();
+    expect_logged("test: checkpoint written after * s of 60* s: save/latest\n");
 }
 
 static void test_checkpoint_of_the_last_generation(void **state)
 {
     (void)state;
-    notice_give(&run, &node[0], 100, 0, "spot");
+    leave("te1", 100, "spot");
     is_written();
     notice_end(&run);
-    assert_false(notice_was_told(run.notice));
-    forget_told();
+    assert_false(notice_was_given(run.notice));
+    forget_notices();
     is_written();
     expect_told("");
-    json_decref(fake_expect(&fakes[0], FRAME_NOTICE));
-    json_decref(fake_expect(&fakes[1], FRAME_NOTICE));
-    notice_begin(&run); /* te1 is still a node, but the ranks are new */
-    expect_notice("te1", 100, "spot", SIGNAL);
+    notice_change(&run, 600, "te2", "muster scale"); /* the ranks are new */
+    expect_notice("te2", 600, "muster scale", SIGNAL);
     is_written();
-    expect_told("checkpoint;te1 leaves in 0 (spot);");
+    expect_told("checkpoint;changed;");
 }
 
-/* Whatever ended the generation, nodes for which its ranks got notices do not return. */
-static void test_over(void **state)
+static void test_no_checkpoint(void **state)
 {
     (void)state;
-    run.phase.now = PHASE_PREPARING;
-    notice_give(&run, &node[1], 100, 0, "spot");
-    notice_over(&run);
-    assert_false(members.item[1].is_leaving);
-    run.phase.now = PHASE_RUNNING;
-    notice_begin(&run);
-    notice_over(&run);
-    assert_true(members.item[1].is_leaving);
-    assert_false(members.item[0].is_leaving || members.item[2].is_leaving);
-    members.item[1].is_leaving = false;
-    nodes[1] = &node[2]; /* a world without te2: the notice is void */
-    notice_over(&run);
-    nodes[1] = &node[1];
-    assert_false(members.item[1].is_leaving);
-}
-
-static void test_keep(void **state)
-{
-    (void)state;
-    notice_give(&run, &node[0], 100, 0, "spot");
-    notice_give(&run, &node[1], 100, 0, "muster drain");
-    notice_forget(run.notice, "te1");
-    forget_told();
-    notice_keep(&run, "te1");
-    expect_told("forget te1;");
-    assert_true(notice_was_told(run.notice)); /* the notice about te2 remains */
-    notice_forget(run.notice, "te2");
+    notice_end(&run);
+    expect_logged(""); /* there was no notice */
     notice_change(&run, 600, "te2", "muster scale");
-    notice_keep(&run, "te2");
-    assert_true(notice_was_told(run.notice));
-    notice_take_back(&run);
-    notice_give(&run, &node[1], 100, 0, "muster drain");
-    notice_forget(run.notice, "te2");
-    notice_keep(&run, "te2");
-    assert_false(notice_was_told(run.notice));
+    notice_end(&run);
+    expect_logged("test: error: NO CHECKPOINT was written in the * s since the notice: no file "
+                  "that matches latest is newer\n");
+    plan.ckpt_marker = NULL;
+    notice_change(&run, 600, "te2", "muster scale");
+    notice_end(&run);
+    expect_logged("test: warning: it is not known whether a checkpoint was written in the * s "
+                  "since the notice; see --ckpt-marker\n");
+    notice_end(&run);
+    expect_logged("");
 }
 
-/* The ranks are being stopped after a notice, so their end is not a failure. */
-static void test_keep_too_late(void **state)
+/* --- it stays after all --------------------------------------------------------- */
+
+static void test_none_leaves(void **state)
 {
     (void)state;
-    notice_give(&run, &node[1], 100, 0, "muster drain");
-    run.phase.now = PHASE_STOPPING;
-    notice_forget(run.notice, "te2");
-    notice_keep(&run, "te2");
-    assert_true(notice_was_told(run.notice));
-    notice_over(&run);
-    assert_false(members.item[1].is_leaving);
+    leave("te2", 100, "spot");
+    is_written();
+    forget_notices();
+    notice_none_leaves(&run);
+    assert_false(notice_was_given(run.notice));
+    expect_no_notice();
+    is_written();
+    notice_end(&run);
+    expect_told(""); /* as if there had been no notice */
+    notice_change(&run, 600, "te2", "muster scale");
+    expect_notice("te2", 600, "muster scale", SIGNAL); /* the first again */
+    is_written();
+    expect_told("checkpoint;changed;");
+}
+
+/* For another world, or for the end of the run. */
+static void test_the_ranks_must_still_save(void **state)
+{
+    (void)state;
+    notice_change(&run, 600, "te2", "muster scale");
+    notice_none_leaves(&run);
+    assert_true(notice_was_given(run.notice));
+    notice_take_back(&run);
+    assert_true(notice_save(&run));
+    notice_none_leaves(&run);
+    assert_true(notice_was_given(run.notice));
+    notice_change(&run, 600, "te2", "muster scale");
+    is_written();
+    expect_told("checkpoint;stop;stop nodes;changed;");
+    assert_null(notice_change_due(run.notice)); /* there will be no other world */
 }
 
 /* --- the end, or another world ------------------------------------------------- */
@@ -393,12 +463,12 @@ static void test_save(void **state)
     expect_notice("muster", 30, "muster must end", SIGNAL);
     assert_false(notice_save(&run));
     is_written();
-    expect_told("checkpoint;stop;stop nodes;");
+    expect_told("checkpoint;stop;stop nodes;changed;");
     assert_true(stop_s > 20 && stop_s <= 30);
 }
 
 /* Ranks get two thirds of the grace period to save, and the rest to end. */
-static void test_nobody_saves(void **state)
+static void test_no_rank_saves(void **state)
 {
     (void)state;
     options.grace_s = 0.9;
@@ -421,6 +491,19 @@ static void test_save_is_too_late(void **state)
     expect_told("");
 }
 
+/* No rank of that generation is left. */
+static void test_over_before_it_saves(void **state)
+{
+    (void)state;
+    options.grace_s = 0.03;
+    assert_true(notice_save(&run));
+    notice_change(&run, 0.02, "te2", "muster scale");
+    notice_end(&run);
+    run_fixture_turn(0.06);
+    expect_told("");
+    assert_null(notice_change_due(run.notice));
+}
+
 static void test_change(void **state)
 {
     (void)state;
@@ -432,8 +515,10 @@ static void test_change(void **state)
     expect_notice("te1", 0.5, "sooner", 0);
     run_fixture_turn(0.01);
     expect_told("");
+    assert_null(notice_change_due(run.notice));
     run_fixture_turn(0.6);
-    expect_told("change: sooner;");
+    expect_told("changed;");
+    assert_string_equal(notice_change_due(run.notice), "sooner");
 }
 
 static void test_change_after_a_checkpoint(void **state)
@@ -441,7 +526,10 @@ static void test_change_after_a_checkpoint(void **state)
     (void)state;
     notice_change(&run, 600, "te2", "muster scale");
     is_written();
-    expect_told("checkpoint;change: muster scale;");
+    expect_told("checkpoint;changed;");
+    assert_string_equal(notice_change_due(run.notice), "muster scale");
+    notice_end(&run);
+    assert_null(notice_change_due(run.notice));
 }
 
 static void test_no_change(void **state)
@@ -449,88 +537,60 @@ static void test_no_change(void **state)
     (void)state;
     notice_change(&run, 0.02, "te2", "muster scale");
     notice_take_back(&run);
-    assert_false(notice_was_told(run.notice));
+    assert_false(notice_was_given(run.notice));
     run_fixture_turn(0.06);
     expect_told("");
+    assert_null(notice_change_due(run.notice));
+    forget_notices();
+    notice_change(&run, 600, "te1", "more nodes"); /* it is not later than none */
+    expect_notice("te1", 600, "more nodes", SIGNAL);
+    notice_take_back(&run);
     run.phase.now = PHASE_PREPARING;
-    notice_change(&run, 0.02, "te2", "muster scale");
-    assert_false(notice_was_told(run.notice));
-    run_fixture_turn(0.06);
-    expect_told(""); /* muster is preparing a new world already */
+    notice_change(&run, 600, "te2", "muster scale");
+    expect_no_notice(); /* muster is preparing a new world already */
+    assert_false(notice_was_given(run.notice));
 }
 
-/* --- muster drain -------------------------------------------------------------- */
-
-static int drain(const char *seconds, const char *one, const char *other, char answer[100],
-                 struct error *err)
+/* The world need not change after all, but te2 still leaves: its ranks must save. */
+static void test_a_node_still_leaves(void **state)
 {
-    char          *item[3] = { (char *)seconds, (char *)one, (char *)other };
-    struct strlist words = { .item = item, .count = other != NULL ? 3 : 2 };
-
-    answer[0] = '\0';
-    return notice_drain(&words, answer, 100, &run, err);
-}
-
-static void test_drain(void **state)
-{
-    char         answer[100];
-    struct error err;
-
     (void)state;
-    members.item[1].back_s = 5;
-    assert_int_equal(drain("60", "te2", "te3", answer, &err), 0);
-    expect_told("te2 leaves in 60 (muster drain);te3 leaves in 0 (muster drain);");
-    assert_string_equal(answer, "2 nodes will leave within 60 s");
-    assert_true(members.item[1].back_s == 0); /* the user wants it to stay away */
-    plan_node[0].label = (char *)"front";
-    members.item[0].back_s = 5;
-    assert_int_equal(drain("2.2", "front", NULL, answer, &err), 0);
-    expect_told("te1 leaves in 2 (muster drain);");
-    assert_true(members.item[0].back_s == 0);
-    assert_string_equal(answer, "1 node will leave within 2.2 s");
-}
-
-static void test_drain_is_refused(void **state)
-{
-    char         answer[100];
-    struct error err;
-
-    (void)state;
-    assert_int_equal(drain("-1", "te2", NULL, answer, &err), -1);
-    assert_int_equal(drain("86401", "te2", NULL, answer, &err), -1);
-    assert_int_equal(drain("5", "te2", "te9", answer, &err), -1);
-    assert_string_equal(err.text, "te9 is not a node of this run");
-    is_last = true;
-    assert_int_equal(drain("5", "te2", NULL, answer, &err), -1);
-    assert_string_equal(err.text, "this run is ending");
-    expect_told(""); /* all or nothing */
-    assert_string_equal(answer, "");
+    leave("te2", 100, "spot");
+    notice_change(&run, 600, "te1", "muster scale");
+    forget_notices();
+    notice_take_back(&run);
+    assert_true(notice_was_given(run.notice));
+    is_written();
+    expect_told("checkpoint;changed;");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_all_are_told, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_again, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_no_ranks_run, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_it_is_gone, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_it_has_no_place, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_node_without_connection, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_the_cloud_says_so, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_senseless, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_checkpoint, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_checkpoint_of_the_last_generation, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_over, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_keep, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_keep_too_late, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_save, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_nobody_saves, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_save_is_too_late, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_change, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_change_after_a_checkpoint, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_no_change, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_drain, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_drain_is_refused, setup, teardown),
+        TEST(test_it_has_ranks),
+        TEST(test_again),
+        TEST(test_it_has_no_place),
+        TEST(test_all_are_told),
+        TEST(test_its_time_has_passed),
+        TEST(test_nodes_without_ranks),
+        TEST(test_time_to_save),
+        TEST(test_the_cloud_says_so),
+        TEST(test_senseless),
+        TEST(test_noticed),
+        TEST(test_checkpoint),
+        TEST(test_checkpoint_is_reported),
+        TEST(test_checkpoint_of_the_last_generation),
+        TEST(test_no_checkpoint),
+        TEST(test_none_leaves),
+        TEST(test_a_node_still_leaves),
+        TEST(test_the_ranks_must_still_save),
+        TEST(test_save),
+        TEST(test_no_rank_saves),
+        TEST(test_save_is_too_late),
+        TEST(test_over_before_it_saves),
+        TEST(test_change),
+        TEST(test_change_after_a_checkpoint),
+        TEST(test_no_change),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

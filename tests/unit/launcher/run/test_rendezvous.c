@@ -15,7 +15,6 @@
 #include <cmocka.h>
 
 #include "exit_code.h"
-#include "run/generation.h"
 #include "run/rendezvous.h"
 #include "run_fixture.h"
 
@@ -25,7 +24,7 @@ static bool goes_on;
 
 /* --- the others ------------------------------------------------------------- */
 
-bool generation_goes_on(const struct run *of)
+bool run_goes_on(const struct run *of)
 {
     (void)of;
     return goes_on;

@@ -1,0 +1,124 @@
+/* ending.c - see ending.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "course/ending.h"
+
+#include "clock.h"
+#include "course/generation_words.h"
+#include "run/deadline.h"
+#include "run/hang.h"
+#include "run/interrupt.h"
+#include "run/notice.h"
+#include "run/rendezvous.h"
+#include "run/run.h"
+
+static double          dead_in_s(const struct run *run);
+static enum policy_end end_of(const struct run *run, bool is_change);
+static enum policy_end end_by_rank(const struct run *run);
+static void            describe_rank(const struct run *run, struct policy_event *event);
+static double          seconds(int64_t from_ns, int64_t to_ns);
+
+struct policy_event ending_describe(const struct run *run, bool is_change)
+{
+    const struct phase *phase = &run->phase;
+    int64_t             now_ns = clock_now_ns();
+    int64_t             end_ns = phase->stop_ns != 0 ? phase->stop_ns : now_ns;
+    struct policy_event event = {
+        .kind = POLICY_EVENT_OVER,
+        .now_s = clock_now_s(),
+        .end = end_of(run, is_change),
+        .is_world_whole = generation_missing(run) == NULL,
+        .is_first_start = plan_is_first(run->plan) && !run->outcome.has_begun,
+        .is_left = outcome_is_left(&run->outcome),
+        .dead_in_s = dead_in_s(run),
+        .ended_s = seconds(end_ns, now_ns),
+    };
+
+    if (phase->go_ns != 0)
+        event.lived_s = seconds(phase->go_ns, end_ns);
+    if (event.end == POLICY_END_RANK)
+        describe_rank(run, &event);
+    return event;
+}
+
+/* Returns the seconds until the last rank on a lost node is dead: an agent that could not be
+ * checked ends its ranks when its lease expires, at the latest. */
+static double dead_in_s(const struct run *run)
+{
+    double left_s, most_s = 0;
+    size_t i;
+
+    for (i = 0; i < run->plan->nodes && run->outcome.has_begun; i++) {
+        const struct node_cleaned *cleaned = &run->outcome.cleaned[i];
+
+        if (run->outcome.node[i] == NULL || run->node[i]->state == NODE_ENDED ||
+            (cleaned->text != NULL && cleaned->left == 0))
+            continue; /* ENDED: its agent has reported that nothing is left */
+        left_s = run->options->dead_after_s -
+                 seconds(run->node[i]->liveness.heard_ns, clock_now_ns());
+        if (left_s > most_s)
+            most_s = left_s;
+    }
+    return most_s;
+}
+
+static enum policy_end end_of(const struct run *run, bool is_change)
+{
+    size_t node;
+
+    if (ending_is_wanted(run))
+        return POLICY_END_WANTED;
+    switch (outcome_first(&run->outcome, &node)) {
+    case FIRST_RANK:
+        return end_by_rank(run);
+    case FIRST_NODE:
+        return POLICY_END_NODE;
+    case FIRST_CAUSE:
+        return run->outcome.aborted_by >= 0              ? end_by_rank(run)
+               : is_change && run->rules.members.goes_on ? POLICY_END_CHANGE
+               : hang_is_over(run)                       ? POLICY_END_HANG
+                                                         : POLICY_END_WANTED;
+    case FIRST_NONE:
+        break;
+    }
+    return POLICY_END_WELL;
+}
+
+/* Ranks may exit after a notice: the generation was ending anyway. */
+static enum policy_end end_by_rank(const struct run *run)
+{
+    return run->rules.members.goes_on && notice_was_given(run->notice) ? POLICY_END_CHANGE
+                                                                      : POLICY_END_RANK;
+}
+
+/* Must the run end, whatever failed first? */
+bool ending_is_wanted(const struct run *run)
+{
+    return interrupt_has_come(run) || deadline_has_passed(run->deadline) ||
+           (run->outcome.is_reader_gone && run->options->log_dir == NULL);
+}
+
+static void describe_rank(const struct run *run, struct policy_event *event)
+{
+    const struct outcome  *outcome = &run->outcome;
+    bool                   is_abort = outcome->aborted_by >= 0 && outcome->first_rank < 0;
+    const struct rank_end *end =
+        &outcome->rank[is_abort ? outcome->aborted_by : outcome->first_rank];
+
+    event->code = is_abort ? outcome->cause : rank_end_code(end);
+    event->out_of_memory = !is_abort && end->oom != NULL;
+    event->not_started = !is_abort && end->error != NULL;
+    if (end->started)
+        event->rank_lived_s =
+            seconds(end->start_ns, is_abort ? outcome->cause_ns : end->end_ns);
+    event->port_taken = rendezvous_port_holder(run->rendezvous) != NULL;
+    event->any_ended_well = outcome_any_ended_well(outcome);
+    event->are_alike = is_abort || outcome_alike(outcome, POLICY_YOUNG_S) == outcome->ours;
+}
+
+static double seconds(int64_t from_ns, int64_t to_ns)
+{
+    return (double)(to_ns - from_ns) / NS_PER_S;
+}

@@ -1,0 +1,257 @@
+/* generation_words.c - see generation_words.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "course/generation_words.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "elastic/next_world.h"
+#include "hostrange.h"
+#include "log.h"
+#include "run/hang.h"
+#include "run/notice.h"
+#include "run/pool.h"
+#include "run/rendezvous.h"
+#include "run/run.h"
+#include "course/world.h"
+#include "xalloc.h"
+
+#define NUMBERS_SIZE 100
+
+static void  node_words(const struct run *run, const char *lost, size_t node, char *text);
+static void  number_words(const struct run *run, char text[NUMBERS_SIZE]);
+
+/* --- how a generation ended ------------------------------------------------- */
+
+void generation_why_words(const struct run *run, const char *lost,
+                          char text[GENERATION_WORDS_SIZE])
+{
+    const struct outcome *outcome = &run->outcome;
+    const struct plan    *plan = run->plan;
+    const char           *holder = rendezvous_port_holder(run->rendezvous);
+    int                   used, rank = outcome->first_rank;
+    size_t                node;
+
+    if (holder != NULL)
+        snprintf(text, GENERATION_WORDS_SIZE,
+                 "%s: MASTER_PORT %d was taken by %s before rank 0 could bind it",
+                 plan->node[0].host, plan->master_port, holder);
+    else if (outcome_first(outcome, &node) == FIRST_RANK) {
+        used = snprintf(text, GENERATION_WORDS_SIZE, "rank %d on %s: ", rank,
+                        plan_label(&plan->node[outcome->node_of[rank]]));
+        if (used > 0 && used < GENERATION_WORDS_SIZE)
+            rank_end_words(&outcome->rank[rank], text + used,
+                           (size_t)(GENERATION_WORDS_SIZE - used));
+        if (notice_was_given(run->notice) && run_goes_on(run))
+            snprintf(text + strlen(text), GENERATION_WORDS_SIZE - strlen(text),
+                     ", after the notice");
+    } else if (outcome_first(outcome, &node) == FIRST_NODE) {
+        node_words(run, lost, node, text);
+    } else {
+        snprintf(text, GENERATION_WORDS_SIZE, "%s",
+                 outcome->cause_text != NULL ? outcome->cause_text : "");
+    }
+}
+
+/* "node te3 lost (silent 15 s)", or "nodes te[3-4] lost (...)". */
+static void node_words(const struct run *run, const char *lost, size_t node, char *text)
+{
+    static const char heard[] = "nothing heard for ";
+    const char       *why = run->outcome.node[node]->text;
+    bool              is_silent = strncmp(why, heard, strlen(heard)) == 0;
+
+    if (lost == NULL)
+        lost = plan_label(&run->plan->node[node]);
+    snprintf(text, GENERATION_WORDS_SIZE, "node%s %s lost (%s%s)",
+             strpbrk(lost, ",[") != NULL ? "s" : "", lost,
+             is_silent ? "silent " : "", is_silent ? why + strlen(heard) : why);
+}
+
+void generation_tell_port(const struct run *run, const struct policy_event *event)
+{
+    const char *holder = rendezvous_port_holder(run->rendezvous);
+
+    if (holder != NULL && event->end == POLICY_END_RANK)
+        log_warn("%s: MASTER_PORT %d was taken by %s before rank 0 could bind it%s",
+                 run->plan->node[0].host, run->plan->master_port, holder,
+                 run->options->master_port > 0
+                     ? "; without --master_port muster chooses another one" : "");
+}
+
+void generation_tell_end(const struct run *run, const struct policy_event *event,
+                         enum policy_why why, const char *missing)
+{
+    switch (why) {
+    case POLICY_WHY_NODE:
+        log_note("no restart: not every node is there (%s)",
+                 missing != NULL ? missing : "one has failed");
+        break;
+    case POLICY_WHY_CLASS:
+        log_note("no restart for exit code %d (%s; see --restart-on)", event->code,
+                 exit_class_of(event->code, event->out_of_memory)->name);
+        break;
+    case POLICY_WHY_NOT_STARTED:
+        log_note("no restart: the program cannot be executed");
+        break;
+    case POLICY_WHY_YOUNG:
+        log_note("no restart: all ranks exited with code %d within %g s of the start, as in "
+                 "the last generation",
+                 event->code, POLICY_YOUNG_S);
+        break;
+    case POLICY_WHY_USED_UP:
+        log_note("no restart: --max-restarts %d is used up", run->options->max_restarts);
+        break;
+    case POLICY_WHY_LEFT:
+        log_note("no restart: a process of the last generation could not be killed");
+        break;
+    case POLICY_WHY_NONE:
+    case POLICY_WHY_CHANGE:
+    case POLICY_WHY_MAX_WAIT:
+    case POLICY_WHY_RESTART:
+    case POLICY_WHY_PORT:
+    case POLICY_WHY_OFF:
+    case POLICY_WHY_WANTED:
+        break;
+    }
+}
+
+void generation_tell_suspects(const struct run *run)
+{
+    const struct membership *members = pool_members(run);
+    const struct member  *member;
+    size_t                i;
+
+    for (i = 0; i < members->count; i++) {
+        member = &members->item[i];
+        if (member->taken_down >= MEMBERSHIP_SUSPECT)
+            log_warn("%s: %d generations ended because of this node: it is the likely cause",
+                     pool_name(run, i), member->taken_down);
+        else if (member->taken_down + member->failed_first >= MEMBERSHIP_SUSPECT &&
+                 members->count > 1)
+            log_warn("%s: %d generations ended because of this node, %d of them because a rank "
+                     "on it failed first: it is the likely cause",
+                     pool_name(run, i), member->taken_down + member->failed_first,
+                     member->failed_first);
+    }
+}
+
+/* --- the next generation ---------------------------------------------------- */
+
+/* "; te5 takes its place", or for two nodes "; te5 takes the place of te3; ...". */
+char *generation_changes(const struct run *run, const char *lost, const size_t *world,
+                         size_t places)
+{
+    const struct membership *members = pool_members(run);
+    bool                  is_full = places == members->places;
+    char                 *text = NULL;
+    size_t                size, i;
+    FILE                 *out = open_memstream(&text, &size);
+
+    if (out == NULL)
+        xalloc_die();
+    for (i = 0; i < places && is_full; i++)
+        if (world[i] != members->place[i] && lost != NULL &&
+            strcmp(lost, pool_name(run, members->place[i])) == 0)
+            fprintf(out, "; %s takes its place", pool_name(run, world[i]));
+        else if (world[i] != members->place[i])
+            fprintf(out, "; %s takes the place of %s", pool_name(run, world[i]),
+                    pool_name(run, members->place[i]));
+    if (fclose(out) != 0)
+        xalloc_die();
+    return text;
+}
+
+static void number_words(const struct run *run, char text[NUMBERS_SIZE])
+{
+    const struct plan *plan = run->plan;
+
+    snprintf(text, NUMBERS_SIZE, "%d %s on %zu %s", plan->world_size,
+             plan->world_size == 1 ? "rank" : "ranks", plan->nodes,
+             plan->nodes == 1 ? "node" : "nodes");
+}
+
+void generation_tell_same(const struct run *run, const char *why, double delay_s, int restart)
+{
+    char when[40] = "", count[60] = "", numbers[NUMBERS_SIZE];
+
+    number_words(run, numbers);
+    if (delay_s > 0)
+        snprintf(when, sizeof when, " in %g s", delay_s);
+    if (restart > 0)
+        snprintf(count, sizeof count, "; restart %d of %d", restart, run->plan->max_restarts);
+    log_note("generation %d: %s; %s start again%s%s", run->plan->generation, why, numbers, when,
+             count);
+}
+
+void generation_tell_world(const struct run *run, const char *why, const char *changes,
+                           int restarts)
+{
+    char count[60] = "", batch[60] = "", numbers[NUMBERS_SIZE];
+
+    number_words(run, numbers);
+    if (run->plan->max_restarts > 0)
+        snprintf(count, sizeof count, "; restarts used: %d of %d", restarts,
+                 run->plan->max_restarts);
+    if (run->plan->accumulation_steps > 0)
+        snprintf(batch, sizeof batch, "; accumulation steps: %ld", run->plan->accumulation_steps);
+    log_note("generation %d: %s%s; %s%s%s", run->plan->generation, why, changes, numbers, batch,
+             count);
+}
+
+void generation_tell_park(const struct run *run, const char *why,
+                          const struct policy_rules *rules)
+{
+    log_note("generation %d: %s; %swaiting for a node, for %g s at most (--max-wait)",
+             run->plan->generation, why,
+             world_is_held(run, &rules->members, 0)
+                 ? "the nodes that are here cannot keep the global batch (--allow-batch-change); "
+                 : "", rules->max_wait_s);
+}
+
+char *generation_too_many(const struct run *run, const struct member_rules *rules)
+{
+    const struct membership *members = pool_members(run);
+    size_t                i = next_world_size(members, rules);
+    struct strlist        names = { 0 };
+    char                 *text;
+
+    for (; i < members->places; i++)
+        strlist_add(&names, pool_name(run, members->place[i]));
+    text = names.count > 0 ? hostrange_fold(&names) : xstrdup("muster");
+    strlist_clear(&names);
+    return text;
+}
+
+/* Printed now, since the report covers only the last generation of the run. */
+void generation_tell_hang(const struct run *run)
+{
+    char  *text = NULL;
+    size_t size = 0;
+    FILE  *out = open_memstream(&text, &size);
+
+    if (out == NULL)
+        xalloc_die();
+    hang_report(run, out);
+    if (fclose(out) != 0)
+        xalloc_die();
+    if (size > 0)
+        output_own(run->output, text, size);
+    free(text);
+}
+
+const char *generation_missing(const struct run *run)
+{
+    size_t i;
+
+    for (i = 0; i < run->plan->nodes; i++)
+        if (run->node[i]->state == NODE_FAILED)
+            return plan_label(run->node[i]->plan);
+    for (i = 0; i < run->plan->nodes; i++)
+        if (run->node[i]->state != NODE_STAYING)
+            return plan_label(run->node[i]->plan);
+    return NULL;
+}
