@@ -9,7 +9,8 @@
  * generation ends (generation.h), and the next one does without the node.
  *
  * If a second node gets a notice in the same generation, the deadline may change, but no rank
- * is signalled twice. SPDX-License-Identifier: Apache-2.0
+ * is signalled twice.
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_NOTICE_H
 #define MUSTER_NOTICE_H

@@ -3,7 +3,8 @@
  * A spare is connected and checked like a node of the world: its agent has prepared ranks,
  * stopped again, and waits as all agents do between two generations. elastic/membership.h
  * decides which hosts are needed and which must wait; the pool carries that out. A member has
- * the index of its host. SPDX-License-Identifier: Apache-2.0
+ * the index of its host.
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_POOL_H
 #define MUSTER_POOL_H

@@ -1,8 +1,9 @@
 /* cluster.h - simulates a run on the cluster of a trace, with muster's policy
  *
- * It does with numbers what launcher/run does with processes: it passes events to policy.h and
- * membership.h, and executes their decisions. Times are seconds of a virtual clock from the
- * start. SPDX-License-Identifier: Apache-2.0
+ * It does with numbers what launcher/course does with processes: it passes events to policy.h
+ * and membership.h, and carries out their decisions. Times are seconds of a virtual clock from
+ * the start.
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SIM_CLUSTER_H
 #define MUSTER_SIM_CLUSTER_H

@@ -1,5 +1,6 @@
 /* test_objects.c - the objects of a job; what OpenSSH says of its keys, and Pod Security of its
- * Pods SPDX-License-Identifier: Apache-2.0
+ * Pods
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
