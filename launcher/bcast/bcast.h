@@ -6,12 +6,12 @@
 #define MUSTER_BCAST_H
 
 #include "bcast/bcast_job.h"
-#include "copy/bcast_sums.h"
-#include "copy/bcast_tree.h"
+#include "bcast/bcast_progress.h"
 #include "bcast/chain.h"
 #include "bcast/failures.h"
 #include "bcast/origin.h"
-#include "bcast/bcast_progress.h"
+#include "copy/bcast_sums.h"
+#include "copy/bcast_tree.h"
 #include "copy/chunk.h"
 #include "run/run.h"
 

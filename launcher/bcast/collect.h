@@ -5,9 +5,9 @@
 #ifndef MUSTER_COLLECT_H
 #define MUSTER_COLLECT_H
 
+#include "bcast/bcast_progress.h"
 #include "bcast/collect_job.h"
 #include "bcast/failures.h"
-#include "bcast/bcast_progress.h"
 #include "buffer.h"
 #include "copy/arriving.h"
 #include "copy/bcast_receive.h"

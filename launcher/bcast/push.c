@@ -6,9 +6,9 @@
 #include "bcast/push.h"
 
 #include "bcast/bcast.h"
+#include "course/launch.h"
 #include "log.h"
 #include "plan/program.h"
-#include "course/launch.h"
 
 static int report(const struct run *run, int status, FILE *out, FILE *err);
 

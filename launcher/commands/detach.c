@@ -13,11 +13,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "course/launch.h"
 #include "exit_code.h"
 #include "history/follow.h"
 #include "history/history.h"
 #include "log.h"
-#include "course/launch.h"
 
 static void hold_signals(int how);
 static int  launch(const struct options *options, struct plan *plan, int fd);

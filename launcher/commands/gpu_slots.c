@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "course/launch.h"
 #include "exit_code.h"
 #include "log.h"
-#include "outcome/group.h"
-#include "course/launch.h"
 #include "node/node_job.h"
+#include "outcome/group.h"
 #include "run/run.h"
 #include "xalloc.h"
 

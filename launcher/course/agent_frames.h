@@ -14,6 +14,7 @@
 struct node;
 
 /* The callback node_ops.frame. body: NULL for raw frames. */
-void agent_frames_take(struct node *node, const struct frame *frame, const json_t *body, void *run);
+void agent_frames_take(struct node *node, const struct frame *frame, const json_t *body,
+                       void *run);
 
 #endif

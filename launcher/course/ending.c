@@ -90,7 +90,7 @@ static enum policy_end end_of(const struct run *run, bool is_change)
 static enum policy_end end_by_rank(const struct run *run)
 {
     return run->rules.members.goes_on && notice_was_given(run->notice) ? POLICY_END_CHANGE
-                                                                      : POLICY_END_RANK;
+                                                                       : POLICY_END_RANK;
 }
 
 /* Must the run end, whatever failed first? */

@@ -9,16 +9,17 @@
 #include <string.h>
 
 #include "clock.h"
+#include "course/ending.h"
+#include "course/generation_words.h"
+#include "course/world.h"
 #include "elastic/next_world.h"
 #include "elastic/policy.h"
 #include "hostrange.h"
 #include "log.h"
+#include "rendezvous/kvs.h"
 #include "run/data_shards.h"
 #include "run/deadline.h"
-#include "course/ending.h"
-#include "course/generation_words.h"
 #include "run/hang.h"
-#include "rendezvous/kvs.h"
 #include "run/notice.h"
 #include "run/pool.h"
 #include "run/rank_output.h"
@@ -26,38 +27,37 @@
 #include "run/run.h"
 #include "run/run_status.h"
 #include "run/spare.h"
-#include "course/world.h"
 #include "xalloc.h"
 #include "xevent.h"
 
 struct generation {
-    bool                is_parked; /* the user knows that the run waits for a node */
-    bool                is_change; /* this generation ends because the world must change */
-    double              within_s;  /* of muster scale, until its size is reached; < 0: none */
+    bool                is_parked;  /* the user knows that the run waits for a node */
+    bool                is_change;  /* this generation ends because the world must change */
+    double              within_s;   /* of muster scale, until its size is reached; < 0: none */
     char               *unreported; /* how the last one ended; NULL: the user knows it */
-    char               *lost;      /* the nodes that the last one lost: "te3", or NULL */
-    struct policy_event last; /* how the last generation ended */
-    enum policy_why     why;  /* why no other one follows; WHY_NONE: not decided */
+    char               *lost;       /* the nodes that the last one lost: "te3", or NULL */
+    struct policy_event last;       /* how the last generation ended */
+    enum policy_why     why;        /* why no other one follows; WHY_NONE: not decided */
 };
 
-static void look_cb(evutil_socket_t fd, short what, void *arg);
-static void over(struct run *run);
-static void change(struct run *run);
-static void depart(struct run *run);
+static void                  look_cb(evutil_socket_t fd, short what, void *arg);
+static void                  over(struct run *run);
+static void                  change(struct run *run);
+static void                  depart(struct run *run);
 static enum membership_stage stage_of(const struct run *run);
-static void end_for_change(struct run *run, const char *text);
-static void decide(struct run *run);
-static void look_later(struct run *run);
-static void carry_out(struct run *run, const struct policy_action *action);
-static void ask_to_end(struct run *run);
-static void tell_policy(struct run *run, enum policy_event_kind kind);
-static void note_lost(struct run *run, const struct policy_event *event);
-static void begin_again(struct run *run, const struct policy_action *action);
-static void tell_park(struct run *run, const char *why);
-static bool is_same_world(const struct run *run);
-static void start(struct run *run);
-static void wait_is_over(struct run *run);
-static void forget(struct run *run);
+static void                  end_for_change(struct run *run, const char *text);
+static void                  decide(struct run *run);
+static void                  look_later(struct run *run);
+static void                  carry_out(struct run *run, const struct policy_action *action);
+static void                  ask_to_end(struct run *run);
+static void                  tell_policy(struct run *run, enum policy_event_kind kind);
+static void                  note_lost(struct run *run, const struct policy_event *event);
+static void                  begin_again(struct run *run, const struct policy_action *action);
+static void                  tell_park(struct run *run, const char *why);
+static bool                  is_same_world(const struct run *run);
+static void                  start(struct run *run);
+static void                  wait_is_over(struct run *run);
+static void                  forget(struct run *run);
 
 void generation_open(struct run *run)
 {
@@ -238,8 +238,8 @@ void generation_lost_node(struct run *run, const struct node *node)
 
     if (run_goes_on(run)) {
         log_warn("%s: lost: %s", node->plan->host, node->failure->text);
-        membership_lost(pool_members(run), pool_members(run)->place[node->index],
-                       clock_now_s(), false);
+        membership_lost(pool_members(run), pool_members(run)->place[node->index], clock_now_s(),
+                        false);
         run_changed(run);
         return;
     }
@@ -336,8 +336,8 @@ static void tell_policy(struct run *run, enum policy_event_kind kind)
 static void note_lost(struct run *run, const struct policy_event *event)
 {
     struct membership *members = pool_members(run);
-    struct strlist  names = { 0 };
-    size_t          i;
+    struct strlist     names = { 0 };
+    size_t             i;
 
     free(run->generation->lost);
     run->generation->lost = NULL;
@@ -351,7 +351,7 @@ static void note_lost(struct run *run, const struct policy_event *event)
         if (run->node[i]->state == NODE_STAYING)
             continue;
         membership_lost(members, members->place[i], clock_now_s(),
-                       run->outcome.node[i] != NULL);
+                        run->outcome.node[i] != NULL);
         strlist_add(&names, plan_label(&run->plan->node[i]));
     }
     if (names.count > 0)
@@ -377,8 +377,8 @@ void generation_end(struct run *run)
         return;
     if (run->policy.phase != POLICY_OVER) {
         generation->last = ending_describe(run, run->generation->is_change);
-        generation->why = policy_next(&run->policy, &run->rules, pool_members(run),
-                                      &generation->last).why;
+        generation->why =
+            policy_next(&run->policy, &run->rules, pool_members(run), &generation->last).why;
     }
     generation_tell_port(run, &generation->last);
     if ((run->options->max_restarts > 0 || run->rules.members.goes_on) &&
@@ -404,8 +404,7 @@ static void begin_again(struct run *run, const struct policy_action *action)
         tell_park(run, why);
     else if (is_same_world(run))
         generation_tell_same(run, why, action->delay_s,
-                             action->why == POLICY_WHY_RESTART ? run->policy.restarts
-                                                               : 0);
+                             action->why == POLICY_WHY_RESTART ? run->policy.restarts : 0);
     else
         run->generation->unreported = xstrdup(why);
     if (run->generation->unreported != NULL && action->delay_s >= 1)
@@ -422,9 +421,8 @@ static void tell_park(struct run *run, const char *why)
 /* Does the next generation have the same nodes, and do all of them wait for it? */
 static bool is_same_world(const struct run *run)
 {
-    return !run_goes_on(run) ||
-           (next_world_is_same(pool_members(run), &run->rules.members) &&
-            generation_missing(run) == NULL);
+    return !run_goes_on(run) || (next_world_is_same(pool_members(run), &run->rules.members) &&
+                                 generation_missing(run) == NULL);
 }
 
 static void start(struct run *run)
@@ -474,8 +472,8 @@ static void wait_is_over(struct run *run)
     outcome_cause(&run->outcome, EXIT_WAITED,
                   "%s is missing, and no node took its place within %g s (--max-wait); muster "
                   "resume %s starts the run again",
-                  generation->lost != NULL ? generation->lost : "a node",
-                  run->rules.max_wait_s, run->plan->run_id);
+                  generation->lost != NULL ? generation->lost : "a node", run->rules.max_wait_s,
+                  run->plan->run_id);
     phase_leave(run);
 }
 

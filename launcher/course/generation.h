@@ -5,8 +5,8 @@
  * generation of the same ranks on the same nodes, with another MASTER_PORT. It begins as the
  * first one did: every node is prepared, and no rank starts before all are READY.
  *
- * Other parts of the run note what has happened and call run_changed(); generation.c looks what
- * follows from it.
+ * Other parts of the run note what has happened and call run_changed(); generation.c decides
+ * what follows from it.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_GENERATION_H
@@ -26,8 +26,8 @@ struct generation;
 void generation_open(struct run *run);
 void generation_close(struct run *run);
 
-/* From now on run_changed() does nothing: all is over, but the event loop runs on for output and
- * for connections that close. */
+/* From now on run_changed() does nothing: all is over, but the event loop runs on for output
+ * and for connections that close. */
 void generation_look_no_more(struct run *run);
 
 /* Is the run ending? If only its generation stops, the run may continue. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "course/world.h"
 #include "elastic/next_world.h"
 #include "hostrange.h"
 #include "log.h"
@@ -17,13 +18,12 @@
 #include "run/pool.h"
 #include "run/rendezvous.h"
 #include "run/run.h"
-#include "course/world.h"
 #include "xalloc.h"
 
 #define NUMBERS_SIZE 100
 
-static void  node_words(const struct run *run, const char *lost, size_t node, char *text);
-static void  number_words(const struct run *run, char text[NUMBERS_SIZE]);
+static void node_words(const struct run *run, const char *lost, size_t node, char *text);
+static void number_words(const struct run *run, char text[NUMBERS_SIZE]);
 
 /* --- how a generation ended ------------------------------------------------- */
 
@@ -67,8 +67,8 @@ static void node_words(const struct run *run, const char *lost, size_t node, cha
     if (lost == NULL)
         lost = plan_label(&run->plan->node[node]);
     snprintf(text, GENERATION_WORDS_SIZE, "node%s %s lost (%s%s)",
-             strpbrk(lost, ",[") != NULL ? "s" : "", lost,
-             is_silent ? "silent " : "", is_silent ? why + strlen(heard) : why);
+             strpbrk(lost, ",[") != NULL ? "s" : "", lost, is_silent ? "silent " : "",
+             is_silent ? why + strlen(heard) : why);
 }
 
 void generation_tell_port(const struct run *run, const struct policy_event *event)
@@ -79,7 +79,8 @@ void generation_tell_port(const struct run *run, const struct policy_event *even
         log_warn("%s: MASTER_PORT %d was taken by %s before rank 0 could bind it%s",
                  run->plan->node[0].host, run->plan->master_port, holder,
                  run->options->master_port > 0
-                     ? "; without --master_port muster chooses another one" : "");
+                     ? "; without --master_port muster chooses another one"
+                     : "");
 }
 
 void generation_tell_end(const struct run *run, const struct policy_event *event,
@@ -122,8 +123,8 @@ void generation_tell_end(const struct run *run, const struct policy_event *event
 void generation_tell_suspects(const struct run *run)
 {
     const struct membership *members = pool_members(run);
-    const struct member  *member;
-    size_t                i;
+    const struct member     *member;
+    size_t                   i;
 
     for (i = 0; i < members->count; i++) {
         member = &members->item[i];
@@ -146,10 +147,10 @@ char *generation_changes(const struct run *run, const char *lost, const size_t *
                          size_t places)
 {
     const struct membership *members = pool_members(run);
-    bool                  is_full = places == members->places;
-    char                 *text = NULL;
-    size_t                size, i;
-    FILE                 *out = open_memstream(&text, &size);
+    bool                     is_full = places == members->places;
+    char                    *text = NULL;
+    size_t                   size, i;
+    FILE                    *out = open_memstream(&text, &size);
 
     if (out == NULL)
         xalloc_die();
@@ -197,7 +198,8 @@ void generation_tell_world(const struct run *run, const char *why, const char *c
         snprintf(count, sizeof count, "; restarts used: %d of %d", restarts,
                  run->plan->max_restarts);
     if (run->plan->accumulation_steps > 0)
-        snprintf(batch, sizeof batch, "; accumulation steps: %ld", run->plan->accumulation_steps);
+        snprintf(batch, sizeof batch, "; accumulation steps: %ld",
+                 run->plan->accumulation_steps);
     log_note("generation %d: %s%s; %s%s%s", run->plan->generation, why, changes, numbers, batch,
              count);
 }
@@ -205,19 +207,21 @@ void generation_tell_world(const struct run *run, const char *why, const char *c
 void generation_tell_park(const struct run *run, const char *why,
                           const struct policy_rules *rules)
 {
-    log_note("generation %d: %s; %swaiting for a node, for %g s at most (--max-wait)",
-             run->plan->generation, why,
-             world_is_held(run, &rules->members, 0)
-                 ? "the nodes that are here cannot keep the global batch (--allow-batch-change); "
-                 : "", rules->max_wait_s);
+    log_note(
+        "generation %d: %s; %swaiting for a node, for %g s at most (--max-wait)",
+        run->plan->generation, why,
+        world_is_held(run, &rules->members, 0)
+            ? "the nodes that are here cannot keep the global batch (--allow-batch-change); "
+            : "",
+        rules->max_wait_s);
 }
 
 char *generation_too_many(const struct run *run, const struct member_rules *rules)
 {
     const struct membership *members = pool_members(run);
-    size_t                i = next_world_size(members, rules);
-    struct strlist        names = { 0 };
-    char                 *text;
+    size_t                   i = next_world_size(members, rules);
+    struct strlist           names = { 0 };
+    char                    *text;
 
     for (; i < members->places; i++)
         strlist_add(&names, pool_name(run, members->place[i]));

@@ -63,38 +63,38 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "course/generation.h"
+#include "course/requests.h"
+#include "course/world.h"
 #include "discovery/host_watch.h"
 #include "fd.h"
 #include "hostrange.h"
 #include "log.h"
 #include "node/draining.h"
+#include "node/flow.h"
+#include "node/node_job.h"
 #include "output/json_file.h"
-#include "run/heartbeat.h"
+#include "output/rank_labels.h"
+#include "rendezvous/kvs.h"
 #include "run/costs.h"
 #include "run/data_shards.h"
 #include "run/deadline.h"
-#include "node/flow.h"
-#include "course/generation.h"
 #include "run/hang.h"
+#include "run/heartbeat.h"
 #include "run/interrupt.h"
-#include "rendezvous/kvs.h"
-#include "node/node_job.h"
 #include "run/notice.h"
 #include "run/pool.h"
-#include "output/rank_labels.h"
 #include "run/rank_output.h"
 #include "run/rendezvous.h"
-#include "course/requests.h"
 #include "run/run.h"
 #include "run/run_status.h"
-#include "course/world.h"
 #include "transport/children.h"
 #include "xalloc.h"
 
-#define DRAINING_S        2.0  /* for login shells, after their input has been closed */
-#define CHILDREN_S       1.0  /* for our own children to exit at the end */
-#define DESCRIPTORS_EACH 4    /* per node: socket, and for a local agent its stderr */
-#define DESCRIPTORS_OWN  64
+#define DRAINING_S 2.0     /* for login shells, after their input has been closed */
+#define CHILDREN_S 1.0     /* for our own children to exit at the end */
+#define DESCRIPTORS_EACH 4 /* per node: socket, and for a local agent its stderr */
+#define DESCRIPTORS_OWN 64
 
 /* Text that muster itself prints. */
 struct text {
@@ -174,8 +174,10 @@ static int raise_descriptors(size_t nodes, struct error *err)
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= need)
         return 0;
     if (limit.rlim_max < need)
-        return err_set(err, "%zu nodes need %ju file descriptors, but the limit is %ju: raise "
-                       "ulimit -Hn", nodes, (uintmax_t)need, (uintmax_t)limit.rlim_max);
+        return err_set(err,
+                       "%zu nodes need %ju file descriptors, but the limit is %ju: raise "
+                       "ulimit -Hn",
+                       nodes, (uintmax_t)need, (uintmax_t)limit.rlim_max);
     limit.rlim_cur = need;
     if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
         return err_set(err, "cannot raise the limit of file descriptors to %ju: %s",
@@ -464,7 +466,8 @@ static void job_end(struct run *run)
 /* For a run that did not even begin. */
 static void close_dir_failed(struct run *run, int status)
 {
-    json_t *result = json_pack("{s:s, s:i}", "run_id", run->plan->run_id, "exit_status", status);
+    json_t *result =
+        json_pack("{s:s, s:i}", "run_id", run->plan->run_id, "exit_status", status);
 
     run_status_free(run->status);
     run->status = NULL;

@@ -8,10 +8,10 @@
 #include <stdio.h>
 
 #include "clock.h"
-#include "log.h"
-#include "node/node_job.h"
 #include "course/agent_frames.h"
 #include "course/generation.h"
+#include "log.h"
+#include "node/node_job.h"
 #include "run/heartbeat.h"
 #include "run/phase.h"
 #include "run/rendezvous.h"

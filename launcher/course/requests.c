@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "course/generation.h"
 #include "log.h"
 #include "number.h"
 #include "plan/select.h"
-#include "course/generation.h"
 #include "run/notice.h"
 #include "run/pool.h"
 #include "run/run.h"

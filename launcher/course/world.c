@@ -9,18 +9,18 @@
 #include <string.h>
 
 #include "clock.h"
+#include "course/progress.h"
 #include "discovery/last_world.h"
 #include "elastic/next_world.h"
 #include "file.h"
 #include "frame.h"
 #include "log.h"
-#include "run/deadline.h"
 #include "node/flow.h"
-#include "run/hang.h"
-#include "rendezvous/kvs.h"
-#include "run/pool.h"
-#include "course/progress.h"
 #include "output/rank_labels.h"
+#include "rendezvous/kvs.h"
+#include "run/deadline.h"
+#include "run/hang.h"
+#include "run/pool.h"
 #include "run/run.h"
 #include "run/run_status.h"
 #include "xalloc.h"
@@ -117,8 +117,8 @@ static bool read_batch(const struct options *options, bool tells, struct batch_r
         rc = batch_rules_parse(batch, path, text, size, &err);
     if (rc < 0 && tells)
         log_warn("the batch size is not checked: %s", err.text);
-    if (rc == 0 && batch_rules_split(batch, options->args.item, options->args.count, &err) < 0 &&
-        tells)
+    if (rc == 0 &&
+        batch_rules_split(batch, options->args.item, options->args.count, &err) < 0 && tells)
         log_warn("%s: %s", path, err.text);
     if (rc != 0)
         batch_rules_clear(batch);
@@ -134,12 +134,13 @@ int world_first_size(const struct options *options, struct selection *hosts, siz
 {
     size_t              spares = (size_t)options->members.spares, i;
     struct member_rules rules;
-    struct membership      members = { 0 };
+    struct membership   members = { 0 };
     struct batch_rules  batch;
     size_t              most;
 
     *count = hosts->count;
-    if (!options_go_on(options) || (options->last_world != NULL && go_on(options, hosts, count)))
+    if (!options_go_on(options) ||
+        (options->last_world != NULL && go_on(options, hosts, count)))
         return 0;
     if (hosts->count <= spares)
         return err_set(err, "--spares %zu: there %s only %zu in the list of hosts", spares,
@@ -155,7 +156,7 @@ int world_first_size(const struct options *options, struct selection *hosts, siz
     find_rules(options, &rules);
     for (i = 0; i < *count; i++)
         membership_joined(&members, membership_add(&members, hosts->node[i].host->name,
-                                                    hosts->node[i].slots));
+                                                   hosts->node[i].slots));
     most = next_world_size(&members, &rules);
     if (read_batch(options, true, &batch) && !options->members.allow_batch_change)
         rules.batch = &batch;
@@ -222,7 +223,8 @@ static int make_plan(struct run *run, const struct member_rules *rules, const si
     int              rc;
 
     for (i = 0; i < places; i++)
-        host[i] = pool_host(run, world[i], membership_ranks(pool_members(run), rules, i, world[i]));
+        host[i] =
+            pool_host(run, world[i], membership_ranks(pool_members(run), rules, i, world[i]));
     rc = plan_make_like(&made, run->plan, &hosts, err);
     free(host);
     if (rc < 0)
@@ -236,8 +238,8 @@ static int make_plan(struct run *run, const struct member_rules *rules, const si
 static void move_nodes(struct run *run, const size_t *world, size_t places)
 {
     const struct membership *members = pool_members(run);
-    struct node         **old = run->node, **made = xcalloc(places, sizeof(struct node *));
-    size_t                i, j;
+    struct node            **old = run->node, **made = xcalloc(places, sizeof(struct node *));
+    size_t                   i, j;
 
     for (i = 0; i < places; i++) {
         for (j = 0; j < members->places; j++)

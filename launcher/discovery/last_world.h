@@ -1,4 +1,4 @@
-/* last_world.h - the last world of a run, for muster resume (run/run_status.h describes the format)
+/* last_world.h - the last world of a run, for muster resume; run/run_status.h has its format
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_LAST_WORLD_H

@@ -18,13 +18,14 @@ static bool                 is_port(const struct policy *policy, const struct po
                                     const struct policy_event *event);
 static enum policy_why      why_not(const struct policy *policy, const struct policy_rules *rules,
                                     const struct policy_event *event);
-static struct policy_action time_has_come(struct policy *policy, const struct policy_rules *rules,
+static struct policy_action time_has_come(struct policy             *policy,
+                                          const struct policy_rules *rules,
                                           const struct membership *members, double now_s);
 static struct policy_action start(struct policy *policy, const struct policy_rules *rules,
-                                  const struct membership *members, size_t places, double now_s);
-static double               change_at_s(const struct policy *policy,
-                                        const struct policy_rules *rules,
-                                        const struct membership *members);
+                                  const struct membership *members, size_t places,
+                                  double now_s);
+static double change_at_s(const struct policy *policy, const struct policy_rules *rules,
+                          const struct membership *members);
 static bool                 is_young_again(const struct policy *policy,
                                            const struct policy_event *event);
 static int                  young_code(const struct policy_event *event);
@@ -89,7 +90,8 @@ static struct policy_action over(struct policy *policy, const struct policy_rule
 
 /* --- time ------------------------------------------------------------------- */
 
-static struct policy_action time_has_come(struct policy *policy, const struct policy_rules *rules,
+static struct policy_action time_has_come(struct policy             *policy,
+                                          const struct policy_rules *rules,
                                           const struct membership *members, double now_s)
 {
     const struct policy_action nothing = { POLICY_DO_NOTHING, POLICY_WHY_NONE, 0 };
@@ -154,7 +156,8 @@ static double change_at_s(const struct policy *policy, const struct policy_rules
 double policy_due_s(const struct policy *policy, const struct policy_rules *rules,
                     const struct membership *members, double now_s)
 {
-    double due_s = rules->members.goes_on ? membership_dial_s(members, &rules->members, now_s) : -1;
+    double due_s =
+        rules->members.goes_on ? membership_dial_s(members, &rules->members, now_s) : -1;
     double at_s = -1;
 
     if (policy->phase == POLICY_OVER)

@@ -165,7 +165,7 @@ struct options {
     struct strlist given;   /* these options as words; see saved_options.h */
     char          *resumed; /* the id of the run that continues; NULL: a new run */
     int            first_generation; /* of the run that continues */
-    struct json_t *last_world; /* its previous world (run/run_status.h); NULL: unknown */
+    struct json_t *last_world;       /* its previous world (run/run_status.h); NULL: unknown */
 
     int   tail; /* attach; -1: all */
     bool  cost; /* status */

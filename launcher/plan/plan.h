@@ -1,6 +1,6 @@
 /* plan.h - which rank runs where, and with what environment
  *
- * The plan is made without I/O before any process starts. --dry-run prints it, run/launch.c
+ * The plan is made without I/O before any process starts. --dry-run prints it, course/launch.c
  * carries it out. Only the address and port of the master and the interface of each node may be
  * filled in later, when the nodes have answered.
  * SPDX-License-Identifier: Apache-2.0

@@ -1,4 +1,4 @@
-/* phase.c - see phase.h; launch.c describes the phases
+/* phase.c - see phase.h; course/launch.c describes the phases
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -11,11 +11,11 @@
 
 #include "clock.h"
 #include "log.h"
+#include "node/flow.h"
 #include "node/shared_machine.h"
 #include "plan/plan_encode.h"
 #include "run/costs.h"
 #include "run/deadline.h"
-#include "node/flow.h"
 #include "run/pool.h"
 #include "run/run.h"
 #include "run/run_status.h"
@@ -139,8 +139,7 @@ bool phase_is_over(const struct run *run)
 
     for (i = 0; i < run->plan->nodes; i++)
         staying += run->node[i]->state == NODE_STAYING;
-    return (staying > 0 || run_goes_on(run)) &&
-           staying + run->phase.over == run->plan->nodes &&
+    return (staying > 0 || run_goes_on(run)) && staying + run->phase.over == run->plan->nodes &&
            (run->phase.now == PHASE_RUNNING || run->phase.now == PHASE_STOPPING);
 }
 
@@ -228,8 +227,8 @@ static void enter_preparing(struct run *run)
 
 void phase_prepare_node(struct run *run, struct node *node)
 {
-    struct plan_terms terms = { .is_shared = run->phase.shared != NULL &&
-                                             run->phase.shared[node->index],
+    struct plan_terms terms = { .is_shared =
+                                    run->phase.shared != NULL && run->phase.shared[node->index],
                                 .credit = flow_begin(run->flow, node->index),
                                 .stays = run_may_restart(run) };
 

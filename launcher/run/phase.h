@@ -1,7 +1,7 @@
 /* phase.h - the phases of a run, and what a node is sent in each
  *
- * launch.c describes the phases. A phase waits for the answer of every node; progress.h has what
- * follows from the answers.
+ * course/launch.c describes the phases. A phase waits for the answer of every node;
+ * course/progress.h has what follows from the answers.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_PHASE_H

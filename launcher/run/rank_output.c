@@ -12,8 +12,8 @@
 #include "clock.h"
 #include "log.h"
 #include "node/flow.h"
-#include "run/interrupt.h"
 #include "output/rank_labels.h"
+#include "run/interrupt.h"
 #include "run/run.h"
 #include "run/run_status.h"
 

@@ -1,8 +1,8 @@
 /* run.h - a run in progress: what it must do, its outcome so far, and its parts
  *
  * Only this room, course/ and the node jobs (node_job.h) of the rooms above know struct run.
- * course/launch.c makes it. Each part below belongs to the file with its name, or to the file in
- * its comment, and only that file changes it.
+ * course/launch.c makes it. Each part below belongs to the file with its name, or to the file
+ * in its comment, and only that file changes it.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_RUN_H

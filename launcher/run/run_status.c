@@ -171,9 +171,9 @@ static char *make_text(const struct run *run, bool with_said)
             json_array_append_new(
                 ranks,
                 json_of_rank(run, run->node[n], run->plan->node[n].rank[i].rank, with_said));
-    body = json_pack("{s:s, s:i, s:i, s:o}", "state", run_phase_name(run->phase.now), "generation",
-                     run->plan->generation, "max_restarts", run->plan->max_restarts, "ranks",
-                     ranks);
+    body = json_pack("{s:s, s:i, s:i, s:o}", "state", run_phase_name(run->phase.now),
+                     "generation", run->plan->generation, "max_restarts",
+                     run->plan->max_restarts, "ranks", ranks);
     world = run_status_world(run);
     if (world != NULL)
         json_object_set_new(body, "world", world);

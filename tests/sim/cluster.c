@@ -26,7 +26,7 @@ static void   pass(struct cluster *cluster, double until_s);
 static void   turn(struct cluster *cluster);
 static void   take_event(struct cluster *cluster, const struct trace_event *event);
 static void   lose(struct cluster *cluster, int which);
-static void   depart(struct cluster *cluster);
+static void                  depart(struct cluster *cluster);
 static enum membership_stage stage_of(const struct cluster *cluster);
 static void                  save_soon(struct cluster *cluster);
 static void                  look_at_hosts(struct cluster *cluster);

@@ -139,7 +139,7 @@ static int parse(struct settings *settings, int argc, char **argv)
     fprintf(stderr,
             "spot: %s\nusage: spot --trace FILE | --generate SEED | --schedules COUNT "
             "[OPTION...]; see tests/sim/README\n",
-            rc < 0 ? err.text : "what is to be done?");
+            rc < 0 ? err.text : "one of --trace, --generate and --schedules is needed");
     return -1;
 }
 

@@ -28,7 +28,8 @@ END
 
 # writers TOP: the lines that write a member, outside membership.c.
 writers() {
-    fields='state|is_listed|is_silent|departure|failures|taken_down|failed_first|free_s'
+    fields='state|is_listed|departure|is_announced|announced_s|is_silent|failures|taken_down'
+    fields="$fields|failed_first|free_s"
     grep -rnE "item\[[^]]*\]\.($fields)(\[[^]]*\])?(\.\w+)? *(=[^=]|\+\+|\+=)" \
         "$1/launcher" --include='*.c' | grep -v 'elastic/membership\.c:' | sed "s|^$1/||"
 }

@@ -12,10 +12,10 @@
 
 #include "frames_fixture.h"
 
+#include "course/generation.h"
 #include "rendezvous/kvs.h"
 #include "run/data_shards.h"
 #include "run/deadline.h"
-#include "course/generation.h"
 #include "run/hang.h"
 #include "run/notice.h"
 #include "run/rank_output.h"
@@ -156,7 +156,8 @@ void note_start(void *arg)
     starts_told++;
 }
 
-bool job_frame(struct run *of, struct node *which, const struct frame *frame, const json_t *body)
+bool job_frame(struct run *of, struct node *which, const struct frame *frame,
+               const json_t *body)
 {
     (void)of, (void)which, (void)body;
     return frame->type == FRAME_CLEANED;

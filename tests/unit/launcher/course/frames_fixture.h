@@ -21,6 +21,7 @@ int frames_fixture_end(void **state);
 extern int starts_told;
 void       note_start(void *arg);
 /* The frame callback of a job that accepts only CLEANED. */
-bool job_frame(struct run *of, struct node *which, const struct frame *frame, const json_t *body);
+bool job_frame(struct run *of, struct node *which, const struct frame *frame,
+               const json_t *body);
 
 #endif

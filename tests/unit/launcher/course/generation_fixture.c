@@ -361,8 +361,9 @@ void restart_is_due(const char *what)
 void rank_ends(int rank, int code)
 {
     const int64_t         now_ns = clock_now_ns();
-    const struct rank_end end = { .started = true, .ended = true, .code = code,
-                                  .start_ns = now_ns, .end_ns = now_ns };
+    const struct rank_end end = {
+        .started = true, .ended = true, .code = code, .start_ns = now_ns, .end_ns = now_ns
+    };
 
     outcome_rank_started(&run.outcome, rank, 100 + rank, now_ns);
     outcome_rank_ended(&run.outcome, rank, &end);

@@ -12,11 +12,11 @@
 
 #include <cmocka.h>
 
+#include "course/agent_frames.h"
+#include "course/launch.h"
 #include "exit_code.h"
 #include "frames_fixture.h"
 #include "node/node_job.h"
-#include "course/agent_frames.h"
-#include "course/launch.h"
 
 /* te1 or te2 sends a frame about that rank. Takes body. */
 static void says_of(size_t which, enum frame_type type, uint32_t rank, json_t *body)
@@ -331,10 +331,11 @@ static void test_of_job(void **state)
 static void test_error_ends_run(void **state)
 {
     (void)state;
-    says(1, FRAME_ERROR, json_pack("{s:s, s:i, s:s, s:s}", "stage", "plan", "code", EXIT_CREATE,
-                                   "text", "no space", "hint", "make some"));
+    says(1, FRAME_ERROR,
+         json_pack("{s:s, s:i, s:s, s:s}", "stage", "plan", "code", EXIT_CREATE, "text",
+                   "no space", "hint", "make some"));
     expect_told("stop;");
-    assert_int_equal(node[1].state, NODE_RUNNING); /* until its agent exits */
+    assert_int_equal(node[1].state, NODE_RUNNING);     /* until its agent exits */
     assert_false(evtimer_pending(node[1].late, NULL)); /* the limit for all nodes applies */
     assert_string_equal(node[1].failure->stage, "prepare");
     assert_string_equal(node[1].failure->hint, "make some");
@@ -422,8 +423,9 @@ static void test_done_with_left(void **state)
 {
     (void)state;
     says_of(0, FRAME_EXIT, 0, code(0));
-    says(0, FRAME_DONE, json_pack("{s:b, s:i, s:[{s:i, s:s, s:s}]}", "stays", 1, "left", 1, "stuck",
-                                  "pid", 9, "name", "dd", "wchan", "nfs_wait"));
+    says(0, FRAME_DONE,
+         json_pack("{s:b, s:i, s:[{s:i, s:s, s:s}]}", "stays", 1, "left", 1, "stuck", "pid", 9,
+                   "name", "dd", "wchan", "nfs_wait"));
     assert_int_equal(node[0].state, NODE_DONE);
     assert_true(outcome_is_left(&run.outcome));
     assert_int_equal(run.outcome.cause, EXIT_LOST);
@@ -434,14 +436,15 @@ static void test_done_with_losses(void **state)
     (void)state;
     says_of(0, FRAME_EXIT, 0, code(0));
     forget_told();
-    says(0, FRAME_DONE, json_pack("{s:i, s:i, s:i, s:s, s:s}", "lost_bytes", 1, "log_lost_bytes",
-                                  10, "unread_bytes", 100, "log_error", "disk full", "port_taken",
-                                  "sshd"));
+    says(0, FRAME_DONE,
+         json_pack("{s:i, s:i, s:i, s:s, s:s}", "lost_bytes", 1, "log_lost_bytes", 10,
+                   "unread_bytes", 100, "log_error", "disk full", "port_taken", "sshd"));
     assert_int_equal(run.outcome.lost_bytes, 110);
     assert_string_equal(run.outcome.output_why, "log files on te1: disk full");
     expect_told("sshd holds it;");
     says_of(1, FRAME_EXIT, 1, code(0));
-    says(1, FRAME_DONE, json_pack("{s:i, s:i}", "log_lost_bytes", -1000, "unread_bytes", -1000));
+    says(1, FRAME_DONE,
+         json_pack("{s:i, s:i}", "log_lost_bytes", -1000, "unread_bytes", -1000));
     assert_int_equal(run.outcome.lost_bytes, 110);
 }
 
@@ -466,7 +469,7 @@ static void test_done_open_mpi(void **state)
     assert_non_null(strstr(run.outcome.apart_text, "libmpi.so.40"));
 }
 
-#define TEST(name) \
+#define TEST(name)                                                                             \
     cmocka_unit_test_setup_teardown(name, frames_fixture_begin, frames_fixture_end)
 
 int main(void)

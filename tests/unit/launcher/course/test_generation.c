@@ -15,9 +15,9 @@
 #include <cmocka.h>
 
 #include "clock.h"
+#include "course/generation.h"
 #include "exit_code.h"
 #include "generation_fixture.h"
-#include "course/generation.h"
 
 /* --- the same world ----------------------------------------------------------- */
 
@@ -511,7 +511,7 @@ static void test_not_over_yet(void **state)
     expect_told("");
 }
 
-#define TEST(name) \
+#define TEST(name)                                                                             \
     cmocka_unit_test_setup_teardown(name, generation_fixture_begin, generation_fixture_end)
 
 int main(void)

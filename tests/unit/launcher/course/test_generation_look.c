@@ -523,7 +523,7 @@ static void test_pool_ends(void **state)
     look_then("maybe end;");
 }
 
-#define TEST(name) \
+#define TEST(name)                                                                             \
     cmocka_unit_test_setup_teardown(name, generation_fixture_begin, generation_fixture_end)
 
 int main(void)

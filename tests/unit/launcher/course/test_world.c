@@ -15,9 +15,9 @@
 
 #include <cmocka.h>
 
-#include "exit_code.h"
 #include "course/progress.h"
 #include "course/world.h"
+#include "exit_code.h"
 #include "world_fixture.h"
 
 static void expect_world(const char *text)
@@ -133,8 +133,13 @@ static void test_rules(void **state)
 {
     (void)state;
     options.members = (struct options_members){
-        .spares = 1, .min_nodes = 2, .max_nodes = 5, .min_ranks = 3, .max_ranks = 9,
-        .worlds = (char *)"8,4", .max_wait_s = OPTION_AUTO,
+        .spares = 1,
+        .min_nodes = 2,
+        .max_nodes = 5,
+        .min_ranks = 3,
+        .max_ranks = 9,
+        .worlds = (char *)"8,4",
+        .max_wait_s = OPTION_AUTO,
     };
     world_open(&run);
     assert_true(rules->goes_on);
@@ -168,14 +173,8 @@ static void test_target(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_first),
-        TEST(test_replaced),
-        TEST(test_closes_up),
-        TEST(test_smaller),
-        TEST(test_back),
-        TEST(test_impossible),
-        TEST(test_rules),
-        TEST(test_target),
+        TEST(test_first), TEST(test_replaced),   TEST(test_closes_up), TEST(test_smaller),
+        TEST(test_back),  TEST(test_impossible), TEST(test_rules),     TEST(test_target),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -198,8 +198,10 @@ static void test_first_size_elastic(void **state)
     options.members.max_ranks = 5;
     expect_first(2);
     options.members.min_ranks = 5;
-    expect_none("no world of the first of these 3 nodes has an allowed number of nodes and ranks");
-    options.members = (struct options_members){ .worlds = (char *)"2", .spares = 1,
+    expect_none(
+        "no world of the first of these 3 nodes has an allowed number of nodes and ranks");
+    options.members = (struct options_members){ .worlds = (char *)"2",
+                                                .spares = 1,
                                                 .max_wait_s = OPTION_AUTO };
     expect_first(1);
 }
@@ -210,14 +212,16 @@ static void test_first_size_batch(void **state)
     options.members.is_elastic = true;
     write_config("{\"train_batch_size\": 8}");
     expect_first(2);
-    expect_told("muster: starting on 2 of 3 nodes: the batch sizes in ds.json suit no larger world "
-                "(--allow-batch-change)\n;");
+    expect_told(
+        "muster: starting on 2 of 3 nodes: the batch sizes in ds.json suit no larger world "
+        "(--allow-batch-change)\n;");
     options.members.allow_batch_change = true;
     expect_first(3);
     options.members.allow_batch_change = false;
     write_config("{\"train_batch_size\": 7, \"train_micro_batch_size_per_gpu\": 7}");
-    expect_none("the batch sizes in ds.json do not suit any number of ranks that these nodes can "
-                "have");
+    expect_none(
+        "the batch sizes in ds.json do not suit any number of ranks that these nodes can "
+        "have");
 }
 
 /* The nodes of the last world come first; te2 stays out, because that run's target was two. */
@@ -225,9 +229,9 @@ static void test_first_size_again(void **state)
 {
     (void)state;
     elastic();
-    options.last_world = json_pack(
-        "{s:[{s:s, s:i, s:b}, {s:s, s:i, s:b}], s:i}", "nodes", "host", "te3", "ranks", 2,
-        "is_here", 1, "host", "te1", "ranks", 2, "is_here", 1, "target", 2);
+    options.last_world = json_pack("{s:[{s:s, s:i, s:b}, {s:s, s:i, s:b}], s:i}", "nodes",
+                                   "host", "te3", "ranks", 2, "is_here", 1, "host", "te1",
+                                   "ranks", 2, "is_here", 1, "target", 2);
     expect_first(2);
     assert_string_equal(hosts.node[0].host->name, "te3");
     assert_string_equal(hosts.node[1].host->name, "te1");

@@ -13,13 +13,13 @@
 
 #include "world_fixture.h"
 
+#include "course/progress.h"
+#include "course/world.h"
 #include "log.h"
 #include "node/flow.h"
 #include "output/rank_labels.h"
 #include "rendezvous/kvs.h"
 #include "run/deadline.h"
-#include "course/progress.h"
-#include "course/world.h"
 #include "run/hang.h"
 #include "run/pool.h"
 #include "run/run_status.h"
@@ -149,7 +149,9 @@ int world_fixture_begin(void **state)
     (void)state;
     run_fixture_begin();
     log_sink(line_cb, NULL);
-    options = (struct options){ .num_nodes = -1, .num_gpus = -1, .cwd = (char *)"/tmp",
+    options = (struct options){ .num_nodes = -1,
+                                .num_gpus = -1,
+                                .cwd = (char *)"/tmp",
                                 .members = { .max_wait_s = OPTION_AUTO } };
     hosts.count = HOSTS;
     for (i = 0; i < HOSTS; i++) {
@@ -159,8 +161,11 @@ int world_fixture_begin(void **state)
     }
     members.ranks[0] = members.ranks[1] = 2;
     *rules = (struct member_rules){ .goes_on = true };
-    plan = (struct plan){ .source = &source, .run_id = (char *)"r", .stamp = (char *)"r-1",
-                          .generation = 1, .master_port = 7 };
+    plan = (struct plan){ .source = &source,
+                          .run_id = (char *)"r",
+                          .stamp = (char *)"r-1",
+                          .generation = 1,
+                          .master_port = 7 };
     assert_int_equal(plan_make_like(&made, &plan, &first, &err), 0);
     plan = made;
     outcome_init(&run.outcome, &plan);

@@ -538,7 +538,7 @@ static void test_surplus(void **state)
                                       .spares = cases[i].spares };
         struct membership   members;
         char                surplus[HOSTS_MAX + 1] = "";
-        int                 dialled = 0;
+        int                 dialled = 0, count = 0;
 
         set_up(&members, cases[i].states, &rules);
         assert_int_equal(membership_surplus(&members, &rules), MEMBERSHIP_NONE);
@@ -546,7 +546,8 @@ static void test_surplus(void **state)
         while (membership_dial(&members, &rules, 0) != MEMBERSHIP_NONE)
             dialled++;
         while ((which = membership_surplus(&members, &rules)) != MEMBERSHIP_NONE) {
-            strcat(surplus, names[which]);
+            assert_true(count < HOSTS_MAX);
+            surplus[count++] = names[which][0];
             assert_int_equal(members.item[which].state, MEMBER_LEAVING);
         }
         if (strcmp(surplus, cases[i].surplus) != 0 || dialled != cases[i].dialled)

@@ -18,6 +18,7 @@
 #include "elastic/policy.h"
 
 #define HOSTS_MAX 12
+#define TEXT_SIZE 100
 
 /* Sets up members from letters such as "iiiss". 'i': has a place; 's': spare; '-': away; 'j':
  * joining; 'l': has a place and must leave now; 'p': has a place and leaves later; 'u': has a
@@ -59,13 +60,14 @@ static void set_up(struct membership *members, const char *states, const int *sl
 
 /* Writes the chosen world, "0,3,2", or "" if there is none. */
 static void choose(const struct membership *members, const struct member_rules *rules,
-                   char *text)
+                   char text[TEXT_SIZE])
 {
-    size_t world[2 * HOSTS_MAX], places = next_world_choose(members, rules, world), i;
+    size_t world[2 * HOSTS_MAX], places = next_world_choose(members, rules, world), used = 0, i;
 
     text[0] = '\0';
-    for (i = 0; i < places; i++)
-        sprintf(text + strlen(text), "%s%zu", i > 0 ? "," : "", world[i]);
+    for (i = 0; i < places && used < TEXT_SIZE; i++)
+        used += (size_t)snprintf(text + used, TEXT_SIZE - used, "%s%zu", i > 0 ? "," : "",
+                                 world[i]);
 }
 
 static const int six[] = { 2, 2, 1, 4, 2, 2 };
@@ -136,7 +138,7 @@ static void test_worlds(void **state)
     for (i = 0; i < sizeof worlds / sizeof *worlds; i++) {
         const struct member_rules rules = read_rules(worlds[i].rules);
         struct membership         members;
-        char                      got[100];
+        char                      got[TEXT_SIZE];
 
         set_up(&members, worlds[i].states, worlds[i].slots, &rules);
         choose(&members, &rules, got);
@@ -228,7 +230,7 @@ static void test_target(void **state)
                                       .is_elastic = true,
                                       .target = cases[i].target };
         struct membership   members;
-        char                got[100];
+        char                got[TEXT_SIZE];
 
         set_up(&members, cases[i].states, NULL, &rules);
         choose(&members, &rules, got);
