@@ -64,8 +64,6 @@ struct guard_message {
 
 #define GUARD_BEAT_S    1.0 /* between two GUARD_ALIVE */
 #define GUARD_BUSY_S    30.0 /* to kill processes that keep forking, on a busy machine */
-#define GUARD_LEAST_S   5.0 /* the shortest silence that counts between the two: there is no
-                               network between them, but the machine may be loaded */
 #define GUARD_SUSPECT_S 3.0 /* after this silence a process may be stopped: it gets SIGCONT */
 
 /* What the agent knows about its guard. */

@@ -27,6 +27,7 @@
 #include "fd.h"
 #include "guard/pid_range.h"
 #include "guard/stop.h"
+#include "lease.h"
 #include "xalloc.h"
 
 #define AGENT_FD 3 /* the socket to the agent */
@@ -474,7 +475,7 @@ static void set_lease_timer(struct guard_process *g)
     double left_s = (double)(g->agent_due_ns - g->turn_ns) / NS_PER_S;
 
     if (g->is_leased && !g->contain->inside)
-        lease_timer_set(&g->lease_timer, left_s > GUARD_LEAST_S ? left_s : GUARD_LEAST_S);
+        lease_timer_set(&g->lease_timer, left_s > LEASE_LOCAL_S ? left_s : LEASE_LOCAL_S);
 }
 
 static void tell_empty(struct guard_process *g, int left)

@@ -6,6 +6,7 @@
 #include "session/agent.h"
 
 #include "clock.h"
+#include "lease.h"
 #include "xalloc.h"
 #include "xevent.h"
 
@@ -77,7 +78,7 @@ static void watch_cb(evutil_socket_t fd, short what, void *arg)
 
 static double longer(double lease_s)
 {
-    return lease_s > GUARD_LEAST_S ? lease_s : GUARD_LEAST_S;
+    return lease_s > LEASE_LOCAL_S ? lease_s : LEASE_LOCAL_S;
 }
 
 /* The end of a login session signals all its processes. Ranks die of that at once; if we

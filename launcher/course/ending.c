@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "course/generation_words.h"
+#include "lease.h"
 #include "run/deadline.h"
 #include "run/hang.h"
 #include "run/interrupt.h"
@@ -43,8 +44,8 @@ struct policy_event ending_describe(const struct run *run, bool is_change)
     return event;
 }
 
-/* Returns the seconds until the last rank on a lost node is dead: an agent that could not be
- * checked ends its ranks when its lease expires, at the latest. */
+/* Returns the seconds until the last rank on a lost node is dead, if its agent could not be
+ * checked. */
 static double dead_in_s(const struct run *run)
 {
     double left_s, most_s = 0;
@@ -56,7 +57,7 @@ static double dead_in_s(const struct run *run)
         if (run->outcome.node[i] == NULL || run->node[i]->state == NODE_ENDED ||
             (cleaned->text != NULL && cleaned->left == 0))
             continue; /* ENDED: its agent has reported that nothing is left */
-        left_s = run->options->dead_after_s -
+        left_s = lease_dead_s(run->options->dead_after_s, run->options->heartbeat_s) -
                  seconds(run->node[i]->liveness.heard_ns, clock_now_ns());
         if (left_s > most_s)
             most_s = left_s;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 
 #include <cmocka.h>
 
@@ -18,6 +19,7 @@
 #include "course/generation.h"
 #include "exit_code.h"
 #include "generation_fixture.h"
+#include "lease.h"
 
 /* --- the same world ----------------------------------------------------------- */
 
@@ -179,16 +181,50 @@ static void test_spare_takes_place(void **state)
     assert_int_equal(members.item[1].taken_down, 1);
 }
 
-/* The ranks of a node that muster cannot reach may live until its lease is over. */
+/* te2 was heard 1 s ago, and cannot be checked: muster looks again dead_s after that. */
+static void looks_again(double dead_s)
+{
+    int64_t        heard_ns = clock_now_ns() - NS_PER_S;
+    struct timeval due, now;
+    double         left_s;
+
+    elastic();
+    begin();
+    node_is_lost(1);
+    node[1].liveness.heard_ns = heard_ns;
+    over_then("restart;");
+    assert_true(event_pending(run.look, EV_TIMEOUT, &due));
+    gettimeofday(&now, NULL);
+    left_s = (double)(due.tv_sec - now.tv_sec) + (double)(due.tv_usec - now.tv_usec) / 1e6;
+    left_s += (double)(clock_now_ns() - heard_ns) / NS_PER_S;
+    assert_true(left_s > dead_s - 0.01 && left_s < dead_s + 0.5);
+}
+
+/* The ranks of a node that muster cannot reach may live until its lease is over, and a moment. */
 static void test_lease(void **state)
+{
+    (void)state;
+    looks_again(15 + 0.25);
+}
+
+/* A stopped agent holds a short lease longer: a heartbeat, and what it grants its guard. */
+static void test_lease_of_stopped(void **state)
+{
+    (void)state;
+    options.dead_after_s = 2;
+    options.heartbeat_s = 0.5;
+    looks_again(0.5 + LEASE_LOCAL_S + 0.25);
+}
+
+static void test_lease_is_over(void **state)
 {
     (void)state;
     elastic();
     begin();
     node_is_lost(1);
-    node[1].liveness.heard_ns = clock_now_ns() - 15 * NS_PER_S + NS_PER_S / 10;
+    node[1].liveness.heard_ns = clock_now_ns() - 14 * NS_PER_S;
     over_then("restart;");
-    run_fixture_turn(0.3);
+    run_fixture_turn(1.5);
     expect_told("world te1 te3;new place;prepare;");
 }
 
@@ -530,6 +566,8 @@ int main(void)
         TEST(test_end_without_decision),
         TEST(test_spare_takes_place),
         TEST(test_lease),
+        TEST(test_lease_of_stopped),
+        TEST(test_lease_is_over),
         TEST(test_lease_of_cleaned),
         TEST(test_waits_for_node),
         TEST(test_max_wait),
