@@ -75,8 +75,8 @@ struct guard {
                                      killed for that; 0: it was not */
     struct containment contain;
     struct go_env     *go_env; /* for the ranks; the agent sets them before guard_go() */
-    bool               is_leased; /* the launcher is elsewhere: the lease timer applies; the
-                                     agent sets it */
+    bool               is_leased; /* startup.c: the launcher is elsewhere, so that the lease
+                                     timer applies */
     struct lease_timer lease_timer;
 };
 

@@ -1,8 +1,8 @@
 /* agent.h - the state of an agent: its parts, its states and its verbs
  *
  * Each part of struct agent has one owner, the file that is named beside it. Only the owner
- * writes the part; all files may read it. If several files must change a part, they call the
- * verbs below. next_generation.c lists the parts that are reset for each generation.
+ * writes the part (suite/writers.t); all files may read it. If several files must change a part,
+ * they call the verbs below. next_generation.c lists the parts that are reset for each generation.
  *
  *     state      means                                 who enters it, and when
  *     WAITING    for PLAN (or TREE, GIVE, CLEAN,       the start

@@ -53,7 +53,7 @@ struct policy_rules {
     double            grow_s;     /* between two changes of a world that could grow */
 };
 
-/* Starts as { 0 }. Only policy_next() writes it. */
+/* Starts as { 0 }, but for changed_s. After that only policy_next() writes it. */
 struct policy {
     enum policy_phase phase;
     int               restarts; /* counted against max_restarts, since a long generation */

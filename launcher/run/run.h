@@ -1,8 +1,7 @@
 /* run.h - a run in progress: what it must do, its outcome so far, and its parts
  *
  * Only this room, course/ and the node jobs (node_job.h) of the rooms above know struct run.
- * course/launch.c makes it. Each part below belongs to the file with its name, or to the file
- * in its comment, and only that file changes it.
+ * course/launch.c makes it.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_RUN_H
@@ -25,15 +24,17 @@
 
 struct launch_watcher;
 
+/* No file but the one that stands beside a field, or above its paragraph, writes that field, and no
+ * room but that of a part writes into it (suite/writers.t). */
 struct run {
-    /* What the run must do. */
+    /* What the run must do: launch.c. */
     const struct options        *options;
-    struct plan                 *plan;
-    const struct node_job       *job; /* NULL: there are ranks */
+    struct plan                 *plan; /* and world.c: the nodes of a generation */
+    const struct node_job       *job;  /* NULL: there are ranks */
     void                        *job_data;
     const struct launch_watcher *watcher; /* course/launch.h; NULL: no --detach waits */
 
-    /* What it uses. */
+    /* What it uses: launch.c. */
     struct event_base *base;
     struct agent_file  agent;
     struct run_dir     dir; /* path NULL: none */
@@ -41,12 +42,19 @@ struct run {
     bool              *shown; /* by rank of the first world: --show-ranks */
     size_t             shown_count;
 
+    /* What came of it: outcome.c. */
     struct outcome outcome;
 
-    /* course/generation.c */
-    struct policy_rules rules; /* rules.members: the nodes of a world */
+    /* generation.c */
+    struct policy_rules rules; /* rules.members: the nodes of a world; world.c: their batch */
     struct policy       policy;
+    struct generation  *generation;
+    struct pool        *pool;
     struct event       *look; /* run_changed() makes it fire; NULL: all is over */
+
+    /* world.c */
+    struct node      **node;  /* one per node of the plan */
+    struct batch_rules batch; /* first.total 0: not known */
 
     /* rank_output.c */
     struct output *output;
@@ -55,25 +63,23 @@ struct run {
     bool           is_reader_told; /* the user knows that the reader stalls */
     bool           is_stdout_lost; /* stdout cannot be written */
 
-    /* Parts, by file. */
+    /* Each by its own file. */
+    struct phase        phase;         /* phase.c; progress.c: the nodes that it awaits */
+    struct cost         cost;          /* costs.c */
+    struct data_shards *data_shards;   /* data_shards.c; NULL: there are no ranks */
+    struct hang        *hang;          /* hang.c */
     bool                is_start_told; /* agent_frames.c: watcher->started was called */
-    struct node       **node;          /* world.c: one per node of the plan */
-    struct batch_rules  batch;         /* world.c; first.total 0: not known */
-    struct phase        phase;
-    struct heartbeat   *heartbeat;
-    struct cost         cost;        /* costs.c */
-    struct control     *control;     /* NULL: this run takes no requests */
-    struct data_shards *data_shards; /* NULL: there are no ranks */
-    struct deadline    *deadline;
-    struct flow        *flow;
-    struct generation  *generation;
-    struct hang        *hang;
-    struct host_watch  *host_watch; /* NULL: the hosts do not change */
-    struct interrupt   *interrupt;
-    struct pool        *pool;
-    struct notice      *notice;
-    struct rendezvous  *rendezvous;
-    struct run_status  *status; /* NULL: nothing is written */
+
+    /* Parts: launch.c makes them, and each belongs to the file with its name. */
+    struct control    *control; /* NULL: this run takes no requests */
+    struct deadline   *deadline;
+    struct flow       *flow;
+    struct heartbeat  *heartbeat;
+    struct host_watch *host_watch; /* NULL: the hosts do not change */
+    struct interrupt  *interrupt;
+    struct notice     *notice;
+    struct rendezvous *rendezvous;
+    struct run_status *status; /* NULL: nothing is written */
 };
 
 /* Something has changed that generation.c decides about: it looks in the next turn of the event
