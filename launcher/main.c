@@ -42,11 +42,30 @@ static void *crypto_realloc(void *old, size_t size, const char *file, int line);
 static void  crypto_free(void *old, const char *file, int line);
 static void  reset_signals(void);
 static void  open_standard_fds(void);
-static int   run_command(const struct options *options);
 static int   resume(const struct options *options);
 static int   run(const struct options *options);
-static const struct node_job *job_of(enum command command);
 static int   print_plan(const struct options *options, const struct plan *plan);
+
+/* What each subcommand does; a job is what run() gives the nodes to do instead of ranks. */
+static const struct {
+    int (*run)(const struct options *options);
+    const struct node_job *job;
+} commands[COMMANDS] = {
+    [COMMAND_RUN] = { .run = run },
+    [COMMAND_EXEC] = { .run = run },
+    [COMMAND_CHECK] = { .run = run },
+    [COMMAND_CLEAN] = { .run = run, .job = &clean_job },
+    [COMMAND_BCAST] = { .run = run, .job = &bcast_job },
+    [COMMAND_COLLECT] = { .run = run, .job = &collect_job },
+    [COMMAND_BOOTSTRAP] = { .run = run, .job = &bootstrap_job },
+    [COMMAND_DOCTOR] = { .run = run, .job = &doctor_job },
+    [COMMAND_ATTACH] = { .run = command_attach },
+    [COMMAND_STATUS] = { .run = command_status },
+    [COMMAND_STOP] = { .run = command_stop },
+    [COMMAND_DRAIN] = { .run = command_drain },
+    [COMMAND_SCALE] = { .run = command_scale },
+    [COMMAND_RESUME] = { .run = resume },
+};
 
 /* OpenSSL crashes when memory runs out. It accepts other allocation functions only before its
  * first use, which is in a constructor of libssh. */
@@ -71,7 +90,7 @@ int main(int argc, char **argv)
     switch (options_parse(&options, argc, argv, &exit_code, &err)) {
     case OPTIONS_RUN:
         log_init("muster", options.log_level);
-        exit_code = run_command(&options);
+        exit_code = commands[options.command].run(&options);
         break;
     case OPTIONS_HELP:
         options_help(options.topic, stdout);
@@ -150,26 +169,6 @@ static void open_standard_fds(void)
             _exit(EXIT_INTERNAL);
 }
 
-static int run_command(const struct options *options)
-{
-    switch (options->command) {
-    case COMMAND_ATTACH:
-        return command_attach(options);
-    case COMMAND_STATUS:
-        return command_status(options);
-    case COMMAND_STOP:
-        return command_stop(options);
-    case COMMAND_DRAIN:
-        return command_drain(options);
-    case COMMAND_SCALE:
-        return command_scale(options);
-    case COMMAND_RESUME:
-        return resume(options);
-    default:
-        return run(options);
-    }
-}
-
 static int resume(const struct options *options)
 {
     struct options again = { 0 };
@@ -214,7 +213,7 @@ static int run(const struct options *options)
     else if (options->detach)
         status = detach_run(options, &plan);
     else
-        status = launch_run(options, &plan, job_of(options->command), NULL);
+        status = launch_run(options, &plan, commands[options->command].job, NULL);
     if (status == EXIT_UNREACHABLE && options->hosts_guessed)
         log_error("-H %s: no such file, so it was taken as a host name", options->hosts);
     goto out;
@@ -225,16 +224,6 @@ out:
     program_clear(&program);
     first_hosts_clear(&first);
     return status;
-}
-
-static const struct node_job *job_of(enum command command)
-{
-    return command == COMMAND_CLEAN       ? &clean_job
-           : command == COMMAND_BCAST     ? &bcast_job
-           : command == COMMAND_COLLECT   ? &collect_job
-           : command == COMMAND_BOOTSTRAP ? &bootstrap_job
-           : command == COMMAND_DOCTOR    ? &doctor_job
-                                          : NULL;
 }
 
 /* --dry-run: prints the plan for people, and writes it as JSON if --json is given. */

@@ -19,7 +19,7 @@ static pid_t start(char *const argv[], int out);
 
 int command_help(enum command topic)
 {
-    char *page = xasprintf("muster-%s", command_names[topic]);
+    char *page = xasprintf("muster-%s", command_name(topic));
 
     if (isatty(STDOUT_FILENO)) {
         if (topic != COMMAND_HELP)

@@ -52,7 +52,7 @@ static void  complain(struct reader *reader, const char *format, ...)
 static int   words_take(struct options *options, char **words, bool was_eaten,
                         struct error *err);
 static int   read_topic(struct options *options, char **words, struct error *err);
-static bool  is_command(const char *word, enum command *command);
+static void  word_take(struct options *options, const char *word);
 
 void argv_read(int argc, char **argv, struct options *options, struct settings *settings)
 {
@@ -62,7 +62,7 @@ void argv_read(int argc, char **argv, struct options *options, struct settings *
 
     options->command = COMMAND_RUN;
     options->topic = COMMAND_HELP;
-    if (is_command(*reader.words, &options->command)) {
+    if (command_find(*reader.words, &options->command)) {
         options->topic = options->command;
         reader.words++;
     }
@@ -72,13 +72,9 @@ void argv_read(int argc, char **argv, struct options *options, struct settings *
         const char *word = *reader.words;
 
         if (word[0] != '-' || word[1] == '\0') {
-            if (options->command != COMMAND_BCAST && options->command != COMMAND_COLLECT &&
-                options->command != COMMAND_BOOTSTRAP && options->command != COMMAND_SCALE)
+            if (!command_table[options->command].is_mixed)
                 break;
-            if (options->command == COMMAND_SCALE && options->run == NULL)
-                options->run = xstrdup(word);
-            else
-                strlist_add(&options->args, word); /* options may follow paths, as with cp */
+            word_take(options, word);
             continue;
         }
         was_eaten = strcmp(word, "--") == 0;
@@ -270,7 +266,7 @@ static bool is_of_command(struct reader *reader, const struct option_row *row, c
         return true;
     list_commands(row->commands, others, sizeof others);
     complain(reader, "%s: not an option of muster %s; it belongs to %s", typed,
-             command_names[reader->command], others);
+             command_name(reader->command), others);
     return false;
 }
 
@@ -283,7 +279,7 @@ static void list_commands(unsigned commands, char *text, size_t size)
     for (command = 0; command < COMMANDS && used < size; command++)
         if (commands & 1u << command)
             used += (size_t)snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "",
-                                     command_names[command]);
+                                     command_name((enum command)command));
 }
 
 /* Returns the next word as the value of an option without "=value". The word must not look like
@@ -336,15 +332,12 @@ static void complain(struct reader *reader, const char *format, ...)
  * before the script, or else the one directly after it. The command of exec keeps its own. */
 static int words_take(struct options *options, char **words, bool was_eaten, struct error *err)
 {
-    bool         has_script = options->command == COMMAND_RUN ||
-                              options->command == COMMAND_EXEC ||
-                              options->command == COMMAND_DOCTOR;
     enum command other;
 
     if (options->command == COMMAND_HELP)
         return read_topic(options, words, err);
-    if (has_script && *words != NULL) {
-        if (options->command == COMMAND_RUN && !was_eaten && is_command(*words, &other) &&
+    if (command_table[options->command].first == FIRST_SCRIPT && *words != NULL) {
+        if (options->command == COMMAND_RUN && !was_eaten && command_find(*words, &other) &&
             other != COMMAND_RUN)
             return err_set(err, "'%s' comes before the options: muster %s [OPTIONS] ... "
                            "(a script of that name is ./%s)", *words, *words, *words);
@@ -353,11 +346,17 @@ static int words_take(struct options *options, char **words, bool was_eaten, str
             strcmp(*words, "--") == 0)
             words++;
     }
-    if (command_takes_run(options->command) && options->run == NULL && *words != NULL)
-        options->run = xstrdup(*words++);
     for (; *words != NULL; words++)
-        strlist_add(&options->args, *words);
+        word_take(options, *words);
     return 0;
+}
+
+static void word_take(struct options *options, const char *word)
+{
+    if (command_table[options->command].first == FIRST_RUN && options->run == NULL)
+        options->run = xstrdup(word);
+    else
+        strlist_add(&options->args, word);
 }
 
 /* muster help [SUBCOMMAND] */
@@ -365,22 +364,9 @@ static int read_topic(struct options *options, char **words, struct error *err)
 {
     if (*words == NULL)
         return 0;
-    if (!is_command(*words, &options->topic))
+    if (!command_find(*words, &options->topic))
         return err_set(err, "unknown subcommand '%.100s'; muster --help lists them", *words);
     if (words[1] != NULL)
         return err_set(err, "muster help takes one subcommand, not also '%.100s'", words[1]);
     return 0;
-}
-
-static bool is_command(const char *word, enum command *command)
-{
-    int i;
-
-    for (i = 0; i < COMMANDS; i++) {
-        if (word != NULL && strcmp(word, command_names[i]) == 0) {
-            *command = (enum command)i;
-            return true;
-        }
-    }
-    return false;
 }

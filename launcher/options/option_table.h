@@ -20,30 +20,14 @@ enum option_flags {
     OPTION_RARE = 16,     /* a long --help lists only the name */
 };
 
-/* Which subcommands take an option on the command line and list it in their --help. Settings
- * files and the environment may contain any option: a subcommand ignores those that it does not
- * take. */
-enum option_commands {
-    FOR_RUN = 1 << COMMAND_RUN,
-    FOR_EXEC = 1 << COMMAND_EXEC,
-    FOR_CHECK = 1 << COMMAND_CHECK,
-    FOR_CLEAN = 1 << COMMAND_CLEAN,
-    FOR_BCAST = 1 << COMMAND_BCAST,
-    FOR_COLLECT = 1 << COMMAND_COLLECT,
-    FOR_BOOTSTRAP = 1 << COMMAND_BOOTSTRAP,
-    FOR_DOCTOR = 1 << COMMAND_DOCTOR,
-    FOR_ATTACH = 1 << COMMAND_ATTACH,
-    FOR_STATUS = 1 << COMMAND_STATUS,
-    FOR_STOP = 1 << COMMAND_STOP,
-    FOR_DRAIN = 1 << COMMAND_DRAIN,
-    FOR_SCALE = 1 << COMMAND_SCALE,
-    FOR_RESUME = 1 << COMMAND_RESUME,
-    FOR_WORLD = FOR_RUN | FOR_CHECK,               /* ranks that form one world */
-    FOR_RANKS = FOR_WORLD | FOR_EXEC,              /* subcommands that start processes */
-    /* Subcommands that connect to nodes. */
-    FOR_NODES = FOR_RANKS | FOR_CLEAN | FOR_BCAST | FOR_COLLECT | FOR_BOOTSTRAP | FOR_DOCTOR,
-    FOR_ANY = FOR_NODES | FOR_ATTACH | FOR_STATUS | FOR_STOP | FOR_DRAIN | FOR_SCALE | FOR_RESUME,
-};
+/* Which subcommands take an option on the command line and list it in their --help: FOR(RUN) |
+ * FOR(CHECK). Settings files and the environment may contain any option: a subcommand ignores
+ * those that it does not take. */
+#define FOR(name) (1u << COMMAND_##name)
+#define FOR_WORLD (FOR(RUN) | FOR(CHECK))      /* ranks that form one world */
+#define FOR_RANKS (FOR_WORLD | FOR(EXEC))      /* subcommands that start processes */
+#define FOR_NODES (FOR(ATTACH) - 1)            /* subcommands that connect to nodes */
+#define FOR_ANY   (FOR(HELP) - 1)
 
 struct option_row;
 

@@ -25,16 +25,6 @@
 
 #define MAX_WAIT_S 1800.0 /* --max-wait=auto */
 
-const char *const command_names[COMMANDS] = {
-    [COMMAND_RUN] = "run",       [COMMAND_EXEC] = "exec",     [COMMAND_CHECK] = "check",
-    [COMMAND_CLEAN] = "clean",   [COMMAND_BCAST] = "bcast",   [COMMAND_COLLECT] = "collect",
-    [COMMAND_BOOTSTRAP] = "bootstrap",
-    [COMMAND_DOCTOR] = "doctor", [COMMAND_ATTACH] = "attach",
-    [COMMAND_STATUS] = "status", [COMMAND_STOP] = "stop",     [COMMAND_DRAIN] = "drain",
-    [COMMAND_SCALE] = "scale",   [COMMAND_RESUME] = "resume",
-    [COMMAND_HELP] = "help",
-};
-
 static int  options_asked(enum command command, const struct settings *settings);
 static int  settings_apply(struct options *options, const struct settings *settings,
                            struct error *err);
@@ -214,7 +204,7 @@ static void note_given(struct options *options, const struct settings *settings)
         env_name_of(row, name);
         value = getenv(name);
         if (value != NULL && value[0] != '\0' && !(row->flags & OPTION_ARGV_ONLY) &&
-            row->commands & FOR_RUN)
+            row->commands & FOR(RUN))
             saved_options_add_env(&options->given, settings, row, value);
     }
     saved_options_add(&options->given, settings);
@@ -383,6 +373,7 @@ static void env_name_of(const struct option_row *row, char name[ENV_NAME_BYTES])
 }
 
 /* Checks rules that concern more than one option. */
+static int words_check(const struct options *options, struct error *err);
 static int members_check(const struct options *options, struct error *err);
 static int options_check(struct options *options, struct error *err)
 {
@@ -390,27 +381,12 @@ static int options_check(struct options *options, struct error *err)
         return err_set(err, "no script to run: muster [OPTIONS] SCRIPT [ARGS...]; %s",
                        options->topic == COMMAND_RUN ? "a script called run is ./run"
                                                      : "see muster --help");
-    if (options->command == COMMAND_EXEC && options->script == NULL)
-        return err_set(err, "no command to run: muster exec [OPTIONS] [--] COMMAND...");
-    if (options->command == COMMAND_CLEAN && options->args.count > 0)
-        return err_set(err, "muster clean takes options only, not '%.100s'", options->args.item[0]);
-    if (options->command == COMMAND_DRAIN && options->args.count == 0)
-        return err_set(err, "no nodes named: muster drain [OPTIONS] RUN HOST...");
+    if (words_check(options, err) < 0)
+        return -1;
     if (options->command == COMMAND_SCALE && (options->run == NULL || options->nodes == 0))
         return err_set(err, "which run, how many nodes? muster scale [OPTIONS] RUN --nodes N");
     if (options->cost && options->run == NULL)
         return err_set(err, "--cost needs a run: muster status --cost RUN");
-    if (command_takes_run(options->command) && options->command != COMMAND_DRAIN &&
-        options->args.count > 0)
-        return err_set(err, "muster %s takes one run, and options before it, not also '%.100s'",
-                       command_names[options->command], options->args.item[0]);
-    if (options->command == COMMAND_BCAST && options->args.count == 0)
-        return err_set(err, "nothing to copy: muster bcast [OPTIONS] PATH... [--to DIR]");
-    if (options->command == COMMAND_COLLECT && options->args.count == 0)
-        return err_set(err, "nothing to copy: muster collect [OPTIONS] PATH... [--to DIR]");
-    if (options->command == COMMAND_BOOTSTRAP && options->args.count > 1)
-        return err_set(err, "muster bootstrap takes one file, not also '%.100s'",
-                       options->args.item[1]);
     if (options->plan_only + options->apply + options->undo + options->record > 1)
         return err_set(err, "only one of --plan, --apply, --undo and --record may be used");
     if (options->command == COMMAND_CHECK && !options->dry_run) {
@@ -440,6 +416,21 @@ static int options_check(struct options *options, struct error *err)
     if (options->dead_after_s < 2 * options->heartbeat_s)
         return err_set(err, "--dead-after %g is less than two heartbeats of %g s: "
                        "a healthy node would be lost", options->dead_after_s, options->heartbeat_s);
+    return 0;
+}
+
+/* Did the user write as many words as the subcommand takes? */
+static int words_check(const struct options *options, struct error *err)
+{
+    const struct command_row *row = &command_table[options->command];
+    int                       count = (int)options->args.count;
+
+    if ((row->first == FIRST_SCRIPT && options->script == NULL && row->missing != NULL) ||
+        count < row->least)
+        return err_set(err, "%s: muster %s", row->missing, row->synopsis);
+    if (row->most != ANY_NUMBER && count > row->most)
+        return err_set(err, "muster %s takes %s, not also '%.100s'", row->name, row->takes,
+                       options->args.item[row->most]);
     return 0;
 }
 

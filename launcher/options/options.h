@@ -14,36 +14,8 @@
 
 #include "err.h"
 #include "log.h"
+#include "options/command.h"
 #include "strlist.h"
-
-enum command {
-    COMMAND_RUN,   /* muster [run] [options] script [args]: one rank per slot */
-    COMMAND_EXEC,  /* muster exec [options] -- command: one rank per node, independent */
-    COMMAND_CHECK, /* muster check [options] [args of muster-train check] */
-    COMMAND_CLEAN, /* muster clean [options]: what earlier runs left on the nodes */
-    COMMAND_BCAST, /* muster bcast [options] path...: files to all nodes */
-    COMMAND_COLLECT, /* muster collect [options] path...: files of all nodes to this machine */
-    COMMAND_BOOTSTRAP, /* muster bootstrap [options] [conf]: fresh machines become nodes */
-    COMMAND_DOCTOR, /* muster doctor [options] [script [args]]: what is wrong with the nodes */
-    /* These look up a run in this machine's history; they start no run. */
-    COMMAND_ATTACH, /* muster attach [options] [run]: its output */
-    COMMAND_STATUS, /* muster status [options] [run] */
-    COMMAND_STOP,   /* muster stop [options] [run] */
-    COMMAND_DRAIN,  /* muster drain [options] run host...: do without these nodes */
-    COMMAND_SCALE,  /* muster scale [options] run --nodes N: change the number of nodes */
-    COMMAND_RESUME, /* muster resume run: start it again after its launcher has died */
-    COMMAND_HELP,   /* muster help [subcommand] */
-};
-#define COMMANDS (COMMAND_HELP + 1)
-
-extern const char *const command_names[COMMANDS];
-
-/* Does command take a run from the history as its argument? */
-static inline bool command_takes_run(enum command command)
-{
-    return command == COMMAND_ATTACH || command == COMMAND_STATUS || command == COMMAND_STOP ||
-           command == COMMAND_DRAIN || command == COMMAND_SCALE || command == COMMAND_RESUME;
-}
 
 enum label { LABEL_DEFAULT, LABEL_HOST, LABEL_RANK, LABEL_NONE };
 /* LOCAL_RANK is RANK % local size, as in DeepSpeed, or 0, 1, 2 ... Both give the same numbers
@@ -53,13 +25,6 @@ enum transport { TRANSPORT_AUTO, TRANSPORT_SSH, TRANSPORT_OPENSSH, TRANSPORT_EXE
 /* A disk restored from a snapshot: each node reads all of its own, or each reads a part for
  * all. */
 enum warm_how { WARM_EACH, WARM_SWARM };
-
-/* Does command work on the nodes without starting ranks? See node/node_job.h. */
-static inline bool command_is_node_job(enum command command)
-{
-    return command == COMMAND_CLEAN || command == COMMAND_BCAST || command == COMMAND_COLLECT ||
-           command == COMMAND_BOOTSTRAP || command == COMMAND_DOCTOR;
-}
 
 #define OPTION_AUTO (-1.0) /* a time that muster chooses */
 

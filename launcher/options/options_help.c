@@ -31,36 +31,6 @@ static const char overview_tail[] =
     "\n"
     "Options end at SCRIPT. muster.conf(5) and MUSTER_FANOUT=128 also set options.\n";
 
-static const struct {
-    const char *synopsis, *summary;
-} subcommands[COMMANDS] = {
-    [COMMAND_RUN] = { "[run] [OPTIONS] SCRIPT [ARGS...]",
-                      "start a script, one rank per slot, as deepspeed does" },
-    [COMMAND_EXEC] = { "exec [OPTIONS] [--] COMMAND [ARGS...]",
-                       "run a command once per host, as pdsh does" },
-    [COMMAND_CHECK] = { "check [OPTIONS] [-- ARGS of muster-train check]",
-                        "test whether the nodes can compute together, and how fast" },
-    [COMMAND_CLEAN] = { "clean [OPTIONS]",
-                        "list or remove what earlier runs left on the nodes" },
-    [COMMAND_BCAST] = { "bcast [OPTIONS] [NODE:]PATH...",
-                        "copy files and directories to all nodes" },
-    [COMMAND_COLLECT] = { "collect [OPTIONS] PATH...",
-                          "copy files and directories from all nodes to this machine" },
-    [COMMAND_BOOTSTRAP] = { "bootstrap [OPTIONS] [CONF]",
-                            "turn fresh machines into nodes; see muster-bootstrap(1)" },
-    [COMMAND_DOCTOR] = { "doctor [OPTIONS] [SCRIPT [ARGS...]]",
-                         "find out what is wrong with the nodes" },
-    [COMMAND_ATTACH] = { "attach [OPTIONS] [RUN]", "show the output of a detached run" },
-    [COMMAND_STATUS] = { "status [OPTIONS] [RUN]", "list the runs, or the ranks of one" },
-    [COMMAND_STOP] = { "stop [OPTIONS] [RUN]", "stop a run, as Ctrl-C in its terminal does" },
-    [COMMAND_DRAIN] = { "drain [OPTIONS] RUN HOST...",
-                        "let a run save its state and continue without these nodes" },
-    [COMMAND_SCALE] = { "scale [OPTIONS] RUN --nodes N",
-                        "let a run save its state and continue on N nodes" },
-    [COMMAND_RESUME] = { "resume [OPTIONS] RUN", "restart a run whose launcher was killed" },
-    [COMMAND_HELP] = { "help [SUBCOMMAND]", "open the manual page" },
-};
-
 static void        print_overview(FILE *out);
 static void        print_rows(FILE *out, unsigned command, bool with_rare);
 static bool        is_listed(const struct option_row *row, unsigned command, bool with_rare);
@@ -80,8 +50,8 @@ void options_help(enum command topic, FILE *out)
         return;
     }
     with_rare = fits(1u << topic);
-    fprintf(out, "usage: muster %s\n%s\n\n", subcommands[topic].synopsis,
-            subcommands[topic].summary);
+    fprintf(out, "usage: muster %s\n%s\n\n", command_table[topic].synopsis,
+            command_table[topic].summary);
     print_rows(out, 1u << topic, with_rare);
     if (!with_rare)
         print_rare_names(out, 1u << topic);
@@ -93,10 +63,10 @@ static void print_overview(FILE *out)
 
     fputs(overview_head, out);
     for (command = 0; command < COMMANDS; command++)
-        fprintf(out, "  %-9s %s\n", command_names[command], subcommands[command].summary);
+        fprintf(out, "  %-9s %s\n", command_table[command].name, command_table[command].summary);
     fprintf(out, "  %-9s %s\n", "k8s", "submit the same run to a Kubernetes cluster");
     fputs("\nUsual options of a run ('muster run --help' lists all)\n", out);
-    print_rows(out, FOR_RUN, false);
+    print_rows(out, FOR(RUN), false);
     fputs(overview_tail, out);
 }
 
@@ -221,7 +191,7 @@ static void print_commands(FILE *out, unsigned commands)
 
     for (command = 0; command < COMMANDS; command++) {
         if (commands & 1u << command) {
-            fprintf(out, "%s%s", before, command_names[command]);
+            fprintf(out, "%s%s", before, command_table[command].name);
             before = ",";
         }
     }

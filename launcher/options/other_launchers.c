@@ -10,11 +10,11 @@
 #include "options/option_value.h"
 
 /* The subcommands where letters mean the same as in pdsh. */
-#define FOR_PDSH (FOR_EXEC | FOR_CLEAN | FOR_BCAST | FOR_COLLECT)
+#define FOR_PDSH (FOR(EXEC) | FOR(CLEAN) | FOR(BCAST) | FOR(COLLECT))
 
 static const struct other_option others[] = {
     { "nproc-per-node", .same = "num_gpus", .set = set_ranks_per_node },
-    { "m", FOR_RUN, .same = "module" },
+    { "m", FOR(RUN), .same = "module" },
     { "use-env", .same = "no_local_rank" },
     { "standalone", .instead = "torchrun's; leave it out: without a hostfile muster "
       "uses only this machine" },

@@ -280,7 +280,7 @@ static int add_node(struct plan *plan, const struct selected *selected,
     const struct host    *host = selected->host;
     struct plan_node     *node = &plan->node[plan->nodes];
     bool                  is_exec = options->command == COMMAND_EXEC;
-    int                   ranks = command_is_node_job(options->command) ? 0
+    int                   ranks = command_is(options->command, COMMAND_NODE_JOB) ? 0
                                   : is_exec                           ? 1 : selected->slots;
     int                   first = plan->world_size;
     int                   node_rank = (int)(selected - common->selection->node);
@@ -432,7 +432,7 @@ static int check_env(const struct plan *plan, const struct options *options, str
     size_t                   i;
     int                      rc = 0;
 
-    if (command_is_node_job(plan->command))
+    if (command_is(plan->command, COMMAND_NODE_JOB))
         return 0;
     plan_rank_env(plan, 0, 0, &own);
     for (i = 0; i < 2 && plan->command != COMMAND_EXEC; i++)

@@ -283,7 +283,7 @@ json_t *plan_json(const struct plan *plan, bool with_values)
     for (i = 0; i < plan->nodes; i++)
         json_array_append_new(nodes, json_node(plan, i, with_values));
     body = json_pack("{s:s, s:s, s:i, s:i, s:i, s:o, s:o, s:o, s:o}",
-                     "run_id", plan->run_id, "mode", command_names[plan->command],
+                     "run_id", plan->run_id, "mode", command_name(plan->command),
                      "world_size", plan->world_size, "node_count", plan->node_count,
                      "max_restarts", plan->max_restarts,
                      "master_addr", json_word(plan->master_addr), "master_port",

@@ -15,7 +15,6 @@
 
 #include "exit_code.h"
 #include "log.h"
-#include "nearby.h"
 #include "plan/environ.h"
 #include "xalloc.h"
 
@@ -28,7 +27,6 @@ static int        find_command(const struct options *options, struct program *pr
 static int        find_script(const struct options *options, char *const *here,
                               const char *cwd, struct program *program, int *exit_code,
                               struct error *err);
-static const char *command_nearby(const char *word);
 static bool        is_launcher(const char *script);
 static int        add_python(const struct options *options, char *const *here,
                              struct program *program, struct error *err);
@@ -59,22 +57,11 @@ int program_find(const struct options *options, char *const *here, const char *c
         if (rc == 0)
             add_check_options(options, program);
         break;
-    case COMMAND_CLEAN:
-    case COMMAND_BCAST:
-    case COMMAND_COLLECT:
-    case COMMAND_BOOTSTRAP:
-    case COMMAND_DOCTOR:
-    case COMMAND_ATTACH:
-    case COMMAND_STATUS:
-    case COMMAND_STOP:
-    case COMMAND_DRAIN:
-    case COMMAND_SCALE:
-    case COMMAND_RESUME:
-    case COMMAND_HELP:
-        break;
     case COMMAND_RUN:
         rc = find_script(options, here, cwd, program, exit_code, err);
         break;
+    default:
+        break; /* it executes nothing */
     }
     if (rc < 0)
         program_clear(program);
@@ -153,17 +140,6 @@ static int find_script(const struct options *options, char *const *here, const c
         strlist_add(&program->head, script);
     free(found);
     return 0;
-}
-
-/* Returns the subcommand that is spelled almost like word, or NULL. */
-static const char *command_nearby(const char *word)
-{
-    int i;
-
-    for (i = 0; i < COMMANDS; i++)
-        if (nearby(word, strlen(word), command_names[i]) != SIZE_MAX)
-            return command_names[i];
-    return NULL;
 }
 
 static bool is_launcher(const char *script)

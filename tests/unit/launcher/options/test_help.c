@@ -76,9 +76,9 @@ static void help_is_readable(void **state)
     assert_is_readable(text, 50);
     assert_memory_equal(text, "usage: muster ", 14);
     for (command = 0; command < COMMANDS; command++) {
-        snprintf(word, sizeof word, "\n  %s ", command_names[command]);
+        snprintf(word, sizeof word, "\n  %s ", command_table[command].name);
         if (strstr(text, word) == NULL || strstr(text, word) > strstr(text, "\n  -"))
-            fail_msg("--help lacks %s, or names it after the options", command_names[command]);
+            fail_msg("--help lacks %s, or names it after the options", command_table[command].name);
     }
     free(text);
     for (command = 0; command < COMMAND_HELP; command++) {
@@ -86,7 +86,7 @@ static void help_is_readable(void **state)
         assert_is_readable(text, 40);
         snprintf(word, sizeof word,
                  command == COMMAND_RUN ? "usage: muster [%s] " : "usage: muster %s ",
-                 command_names[command]);
+                 command_table[command].name);
         assert_memory_equal(text, word, strlen(word));
         free(text);
     }
@@ -107,7 +107,7 @@ static void help_of_a_subcommand_has_its_options(void **state)
             bool takes = is_shown(row) && (row->commands & 1u << command);
 
             if (takes != names(text[command], row->name))
-                fail_msg("muster %s --help %s --%s", command_names[command],
+                fail_msg("muster %s --help %s --%s", command_table[command].name,
                          takes ? "lacks" : "should not have", row->name);
         }
     }

@@ -17,62 +17,7 @@
 #include "options/option_table.h"
 #include "options/option_value.h"
 #include "options/options.h"
-
-static struct options options;
-static struct error   err;
-static int            exit_code;
-
-static int parse(const char *const *argv)
-{
-    int argc = 0;
-
-    while (argv[argc] != NULL)
-        argc++;
-    options_clear(&options);
-    err.text[0] = '\0';
-    return options_parse(&options, argc, (char **)(uintptr_t)argv, &exit_code, &err);
-}
-
-#define PARSE(...) parse((const char *const[]){ "muster", __VA_ARGS__, NULL })
-#define ACCEPT(...)                                                \
-    do {                                                           \
-        if (PARSE(__VA_ARGS__) != OPTIONS_RUN)                     \
-            fail_msg("refused: %s", err.text);                     \
-    } while (0)
-#define REFUSE(reason, ...)                                        \
-    do {                                                           \
-        assert_int_equal(PARSE(__VA_ARGS__), -1);                  \
-        assert_int_equal(exit_code, 2);                            \
-        if (strstr(err.text, reason) == NULL)                      \
-            fail_msg("'%s' is not in: %s", reason, err.text);      \
-    } while (0)
-
-/* Nothing of the tester's own, and a home without settings. */
-static int set_up(void **state)
-{
-    char **entry;
-
-    (void)state;
-    for (entry = environ; *entry != NULL;)
-        if (strncmp(*entry, "MUSTER_", 7) == 0) {
-            char *name = strndup(*entry, strcspn(*entry, "="));
-            unsetenv(name);
-            free(name);
-            entry = environ;
-        } else {
-            entry++;
-        }
-    unsetenv("PDSH_SSH_ARGS_APPEND");
-    unsetenv("XDG_CONFIG_HOME");
-    setenv("HOME", "/nonexistent", 1);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    options_clear(&options);
-    return set_up(state);
-}
+#include "options_fixture.h"
 
 static void defaults(void **state)
 {
@@ -211,74 +156,6 @@ static void options_end_at_the_script(void **state)
     REFUSE("no script", "--");
 }
 
-static void commands(void **state)
-{
-    (void)state;
-    ACCEPT("exec", "-bS", "--", "nvidia-smi", "-L");
-    assert_int_equal(options.command, COMMAND_EXEC);
-    assert_true(options.fold && options.largest_status);
-    assert_string_equal(options.script, "nvidia-smi");
-    assert_string_equal(options.args.item[0], "-L");
-    ACCEPT("exec", "git", "--", "x"); /* the command's own */
-    assert_string_equal(options.args.item[0], "--");
-    ACCEPT("check", "-H", "te1:1", "--", "-b", "8");
-    assert_int_equal(options.command, COMMAND_CHECK);
-    assert_null(options.script);
-    assert_string_equal(options.args.item[0], "-b");
-    assert_int_equal(options.args.count, 2);
-    ACCEPT("check");
-    assert_int_equal(options.args.count, 0);
-    ACCEPT("./exec", "x");
-    assert_int_equal(options.command, COMMAND_RUN);
-    ACCEPT("run", "-q", "train.py", "--epochs=3");
-    assert_int_equal(options.command, COMMAND_RUN);
-    assert_string_equal(options.script, "train.py");
-    assert_int_equal(options.args.count, 1);
-    ACCEPT("-q", "run", "x");
-    assert_string_equal(options.script, "run");
-    REFUSE("a script called run is ./run", "run");
-    REFUSE("no command", "exec", "-b");
-    REFUSE("after '--'", "check", "-b", "8");
-    REFUSE("after '--'", "check", "--dtype", "float");
-    REFUSE("muster exec", "--hosts=a", "exec", "x");
-    REFUSE("--fold", "--fold", "x");
-    REFUSE("-S", "-S", "x");
-    REFUSE("--module", "exec", "--module", "x");
-    REFUSE("--master_port", "exec", "--master_port=1", "x");
-}
-
-static void commands_that_take_a_run(void **state)
-{
-    (void)state;
-    ACCEPT("status");
-    assert_int_equal(options.command, COMMAND_STATUS);
-    assert_null(options.run);
-    ACCEPT("attach", "--tail", "5", "a1b2");
-    assert_int_equal(options.tail, 5);
-    ACCEPT("attach");
-    assert_int_equal(options.tail, -1);
-    REFUSE("--tail: not an option of muster status; it belongs to attach", "status", "--tail=1");
-    REFUSE("--tail: not an option of muster run; it belongs to attach", "--tail=1", "x");
-    ACCEPT("status", "-v", "--json=f", "a1b2");
-    assert_string_equal(options.run, "a1b2");
-    ACCEPT("attach", "-q");
-    assert_int_equal(options.command, COMMAND_ATTACH);
-    ACCEPT("stop", "a1b2");
-    assert_int_equal(options.command, COMMAND_STOP);
-    ACCEPT("--detach", "./stop");
-    assert_true(options.detach && options.command == COMMAND_RUN);
-    ACCEPT("check", "--detach");
-    REFUSE("'stop' comes before the options", "-q", "stop");
-    REFUSE("muster stop takes one run", "stop", "a", "b");
-    REFUSE("muster status takes one run, and options before it", "status", "a", "--json=f");
-    REFUSE("--json: not an option of muster attach; it belongs to run, exec, check, clean, "
-           "bcast, collect, bootstrap, doctor, status", "attach", "--json=f");
-    REFUSE("--hosts: not an option of muster status", "status", "--hosts=a");
-    REFUSE("--detach: not an option of muster exec; it belongs to run, check", "exec",
-           "--detach", "x");
-    REFUSE("--detach: not an option of muster clean", "clean", "--detach");
-}
-
 /* What would be ignored is refused; in settings files and the environment it may be. */
 static void options_without_effect(void **state)
 {
@@ -407,7 +284,7 @@ static void numbers_out_of_range(void **state)
         const struct option_row *row = &option_table[i];
 
         if ((row->set != set_integer && row->set != set_seconds) ||
-            !(row->commands & FOR_RUN))
+            !(row->commands & FOR(RUN)))
             continue;
         snprintf(reason, sizeof reason, "--%s: '", row->name);
         for (k = 0; k < sizeof texts / sizeof *texts; k++) {
@@ -581,8 +458,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(own_flags, set_up, tear_down),
         cmocka_unit_test_setup_teardown(hosts_or_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(options_end_at_the_script, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(commands, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(commands_that_take_a_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(options_without_effect, set_up, tear_down),
         cmocka_unit_test_setup_teardown(prefixes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(values, set_up, tear_down),
