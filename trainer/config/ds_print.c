@@ -15,7 +15,9 @@
 #include "xalloc.h"
 
 #define INDENT 4
+#define ORIGIN ", // " /* at the end of a line: where its value comes from */
 
+static size_t      length_without_origin(const char *line);
 static void        print_section(const struct ds_config *config, const char *section, int depth,
                                  FILE *out);
 static bool        is_in(const char *path, const char *section);
@@ -40,7 +42,7 @@ void ds_config_print(const struct ds_config *config, FILE *out)
     fputs("}\n", out);
 }
 
-/* Leaves out comments, which depend on the file's layout. */
+/* Leaves out comments, which depend on the file's name and layout. */
 uint64_t ds_config_hash(const struct ds_config *config)
 {
     uint64_t hash = FNV_START;
@@ -50,12 +52,22 @@ uint64_t ds_config_hash(const struct ds_config *config)
 
     if (out == NULL)
         xalloc_die();
-    ds_config_print(config, out);
+    print_section(config, "", 1, out);
     fclose(out);
     for (rest = text; (line = strsep(&rest, "\n")) != NULL;)
-        hash = fnv_add(hash, line, strcspn(line, "/"));
+        hash = fnv_add(hash, line, length_without_origin(line));
     free(text);
     return hash;
+}
+
+/* A value may contain "//" itself. */
+static size_t length_without_origin(const char *line)
+{
+    const char *at = line, *last = NULL;
+
+    while ((at = strstr(at, ORIGIN)) != NULL)
+        last = at++;
+    return last != NULL ? (size_t)(last - line) : strlen(line);
 }
 
 static void print_section(const struct ds_config *config, const char *section, int depth,
@@ -214,9 +226,9 @@ static void print_origin(const struct ds_config *config, const struct ds_row *ro
     const size_t number = (size_t)(row - ds_table);
 
     if (is_derived(config, row))
-        fputs(", // computed\n", out);
+        fputs(ORIGIN "computed\n", out);
     else if (config->read->given[number].value != NULL)
-        fprintf(out, ", // line %d\n", config->read->given[number].line);
+        fprintf(out, ORIGIN "line %d\n", config->read->given[number].line);
     else
-        fputs(", // default\n", out);
+        fputs(ORIGIN "default\n", out);
 }

@@ -355,6 +355,29 @@ static void assert_same_values(const char *a, const char *b)
     assert_true(a == b);
 }
 
+static uint64_t hash_of(const char *text)
+{
+    struct ds_config *config = parsed(text);
+    uint64_t          hash = ds_config_hash(config);
+
+    ds_config_free(config);
+    return hash;
+}
+
+/* All values count, and the layout does not. */
+static void test_hash(void **state)
+{
+#define SWAP(path) "{\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": " \
+                   "{\"device\": \"nvme\", \"nvme_path\": \"" path "\"}}}"
+    (void)state;
+    assert_true(hash_of("{\"train_batch_size\": 8}") ==
+                hash_of("{\n\n  \"train_batch_size\": 8 // eight\n}"));
+    assert_true(hash_of("{\"train_batch_size\": 8}") != hash_of("{\"train_batch_size\": 16}"));
+    assert_true(hash_of(SWAP("/local/a")) != hash_of(SWAP("/local/b")));
+    assert_true(hash_of(SWAP("/local, // a")) != hash_of(SWAP("/local, // b")));
+    assert_true(hash_of(SWAP("/local")) == hash_of(SWAP("/local")));
+}
+
 static void test_print(void **state)
 {
     static const char *const texts[] = {
@@ -434,6 +457,7 @@ int main(void)
         cmocka_unit_test(test_batch),
         cmocka_unit_test(test_batch_again),
         cmocka_unit_test(test_print),
+        cmocka_unit_test(test_hash),
         cmocka_unit_test(test_print_origins),
         cmocka_unit_test(test_elastic_config),
     };
