@@ -35,6 +35,7 @@ struct host_look {
     /* Owned by the thread while it reads. */
     char        *path, *dir;
     int          notify_fd, done_fd;
+    int          watch; /* of dir; -1: none */
     char        *text;
     size_t       size;
     struct error why;
@@ -42,6 +43,7 @@ struct host_look {
 
 static char *directory_of(const char *path);
 static void *read_thread(void *arg);
+static void  watch_dir(struct host_look *look);
 static void  done_cb(evutil_socket_t fd, short what, void *arg);
 static void  notified_cb(evutil_socket_t fd, short what, void *arg);
 
@@ -54,6 +56,7 @@ struct host_look *host_look_new(struct event_base *base, const char *path,
     look->arg = arg;
     look->path = xstrdup(path);
     look->dir = directory_of(path);
+    look->watch = -1;
     look->notify_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     look->done_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (look->done_fd < 0)
@@ -114,10 +117,19 @@ static void *read_thread(void *arg)
     const uint64_t    one = 1;
 
     if (look->notify_fd >= 0)
-        inotify_add_watch(look->notify_fd, look->dir, EVENTS | IN_ONLYDIR);
+        watch_dir(look);
     look->text = file_read_at_once(look->path, HOSTFILE_BYTES_MAX, &look->size, &look->why);
     (void)!write(look->done_fd, &one, sizeof one);
     return NULL;
+}
+
+static void watch_dir(struct host_look *look)
+{
+    int watch = inotify_add_watch(look->notify_fd, look->dir, EVENTS | IN_ONLYDIR);
+
+    if (look->watch >= 0 && watch != look->watch)
+        inotify_rm_watch(look->notify_fd, look->watch);
+    look->watch = watch;
 }
 
 static void done_cb(evutil_socket_t fd, short what, void *arg)
