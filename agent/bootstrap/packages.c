@@ -30,6 +30,16 @@
     "\"$@\"\n"
 #define APT_WAIT "--option DPkg::Lock::Timeout=120"
 
+/* A machine that has just booted fetches the lists itself. apt-get can wait for dpkg's lock, but
+ * not for that of the lists. */
+#define APT_UPDATE                                                                                \
+    "for second in $(seq 120); do\n"                                                              \
+    "    said=$(apt-get --quiet update 2>&1) && exit\n"                                           \
+    "    case $said in *'Could not get lock'*) sleep 1 ;; *) break ;; esac\n"                      \
+    "done\n"                                                                                      \
+    "printf '%s\\n' \"$said\" >&2\n"                                                             \
+    "exit 100\n"
+
 enum manager { APT, DNF, NO_MANAGER };
 
 static enum manager find_manager(void);
@@ -132,9 +142,9 @@ static void add_update(enum manager manager, struct finding *finding)
 
     if (manager != APT)
         return;
-    strlist_add(&argv, "apt-get");
-    strlist_add(&argv, "--quiet");
-    strlist_add(&argv, "update");
+    strlist_add(&argv, "sh");
+    strlist_add(&argv, "-c");
+    strlist_add(&argv, APT_UPDATE);
     changes_add_command(&finding->changes, "apt-get", &argv, NULL, "apt-get: fetch its lists",
                         "packages are missing");
     strlist_clear(&argv);

@@ -287,6 +287,16 @@ cp -a "$tmp/etc/security/limits.d" etc/security
 : >home/.bashrc
 cd "$tmp/work" || exit 1
 
+# waits_for_lists NODE: apt-get there was refused the lock of its lists, and is tried again.
+waits_for_lists() {
+    for process in $(pgrep -x sleep); do
+        [ "$(tr '\0' ' ' <"/proc/$process/cmdline" 2>/dev/null)" = "sleep 1 " ] &&
+            [ "$(readlink "/proc/$process/ns/mnt")" = \
+                "$(readlink "/proc/$(cat "$nodes_dir/$1/pid")/ns/mnt")" ] && return
+    done
+    return 1
+}
+
 # The power goes while a package is being installed. Until then nothing comes from the mirror.
 power_cut() {
     cut=$(readlink "/proc/$(cat "$nodes_dir/$1/pid")/ns/mnt")
@@ -298,8 +308,19 @@ power_cut() {
 }
 if [ -n "$packages" ]; then
     : >"$nodes_dir/node2/varlib/hold"
+    # As a machine does that has just booted.
+    mkdir -p "$nodes_dir/node2/varlib/apt/lists"
+    python3 -c 'import fcntl, sys, time
+file = open(sys.argv[1], "w")
+fcntl.lockf(file, fcntl.LOCK_EX)
+print("locked", flush=True)
+time.sleep(1000)' "$nodes_dir/node2/varlib/apt/lists/lock" >locked &
+    fetching=$!
+    wait_for 10 grep -q locked locked
     start muster bootstrap --apply --password-fd 7 conf 7<right
-    wait_for 30 [ -e "$nodes_dir/node2/varlib/held" ]
+    ok "muster waits while another process fetches apt's lists" wait_for 30 waits_for_lists node2
+    kill "$fetching"
+    ok "... and then installs" wait_for 30 [ -e "$nodes_dir/node2/varlib/held" ]
     power_cut node2
     finish_run 30
     ok "a node whose power goes is a failure" not same "$rc" 0
