@@ -156,8 +156,8 @@ static void judge(const struct checkup *checkup, const struct sshd_settings *set
                      "sshd refuses logins when %lld are in progress", settings->startups);
     if (settings->sessions >= 0 && settings->sessions < 2)
         checkup_find(checkup, CHECKUP_WARN, "a shared connection (ControlMaster) is refused",
-                     CONFIG_MEND("MaxSessions 10"), "sshd allows %lld sessions per connection",
-                     settings->sessions);
+                     CONFIG_MEND("MaxSessions 10"), "sshd allows %lld session%s per connection",
+                     settings->sessions, settings->sessions == 1 ? "" : "s");
     if (settings->alive_s > 0 && settings->alive_count != 0 &&
         settings->alive_s * (settings->alive_count > 0 ? settings->alive_count : 3) < SILENT_S)
         checkup_find(checkup, CHECKUP_WARN, "a short network outage breaks connections",

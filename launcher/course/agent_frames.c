@@ -358,8 +358,8 @@ static void take_done(struct run *run, struct node *node, const struct frame *fr
     rendezvous_take_holder(run, node, body_text(body, "port_taken"));
     take_open_mpi(run, node, body_text(body, "open_mpi"));
     if (ranks_left > 0 && node->state == NODE_RUNNING && node->failure == NULL) {
-        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "DONE while %d ranks still run",
-                  ranks_left);
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "DONE while %d rank%s",
+                  ranks_left, ranks_left == 1 ? " still runs" : "s still run");
         return;
     }
     if (!json_is_true(json_object_get(body, "stays")))

@@ -403,7 +403,7 @@ static void test_done_with_ranks(void **state)
 {
     (void)state;
     says(0, FRAME_DONE, stays(true));
-    expect_refused(0, "DONE while 1 ranks still run");
+    expect_refused(0, "DONE while 1 rank still runs");
 }
 
 static void test_done_not_now(void **state)
