@@ -24,7 +24,6 @@
 
 static bool goes_on, is_last, is_fixed;
 static char answer[100];
-static char logged[1000];
 
 /* --- the others ------------------------------------------------------------- */
 
@@ -87,14 +86,6 @@ void pool_offer(struct run *of, const struct selection *hosts, double save_s)
     told("save in %g;", save_s);
 }
 
-static void keep(const char *line, size_t size, void *arg)
-{
-    const size_t room = sizeof logged - strlen(logged) - 1;
-
-    (void)arg;
-    strncat(logged, line, size < room ? size : room);
-}
-
 /* --- the run ---------------------------------------------------------------- */
 
 static int setup(void **state)
@@ -104,16 +95,14 @@ static int setup(void **state)
     goes_on = true;
     is_last = is_fixed = false;
     options.num_gpus = options.num_nodes = -1;
-    answer[0] = logged[0] = '\0';
-    log_init("test", LOG_WARN);
-    log_sink(keep, NULL);
+    answer[0] = '\0';
+    run_fixture_log();
     return 0;
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    log_sink(NULL, NULL);
     run_fixture_end();
     return 0;
 }
@@ -267,7 +256,7 @@ static void test_hosts(void **state)
     (void)state;
     list("te2:2,te4");
     expect_told("te2:01 te4:0 save in 77;");
-    assert_string_equal(logged, "");
+    expect_logged("");
 }
 
 /* Without ranks that could save, a node leaves at once. */
@@ -293,7 +282,7 @@ static void test_hosts_of_fixed_run(void **state)
     options.exclude = (char *)"te1";
     list("te1");
     expect_told("");
-    assert_string_equal(logged, "");
+    expect_logged("");
 }
 
 /* A filter may name hosts that are not there now. */
@@ -325,8 +314,8 @@ static void test_no_host_is_left(void **state)
     options.exclude = (char *)"te1";
     list("te1");
     expect_told("");
-    assert_string_equal(logged, "test: warning: --exclude te1 leaves no slot to run on; "
-                                "keeping the old list of hosts\n");
+    expect_logged("test: warning: --exclude te1 leaves no slot to run on; "
+                  "keeping the old list of hosts\n");
 }
 
 int main(void)

@@ -15,6 +15,7 @@
 #include "run_fixture.h"
 
 #include "clock.h"
+#include "log.h"
 #include "node/draining.h"
 
 const char *const names[HOSTS] = { "te1", "te2", "te3" };
@@ -28,6 +29,9 @@ struct membership members;
 struct run        run;
 
 static char text_of_all[1000];
+static char logged[4000];
+
+static void keep_line(const char *line, size_t size, void *arg);
 
 static void ignore(struct node *of, void *arg)
 {
@@ -76,6 +80,7 @@ void run_fixture_end(void)
 {
     size_t i;
 
+    log_sink(NULL, NULL);
     for (i = 0; i < HOSTS; i++)
         node_clear(&node[i]);
     draining_await(run.base, 0);
@@ -114,4 +119,37 @@ void expect_told(const char *text)
 void forget_told(void)
 {
     text_of_all[0] = '\0';
+}
+
+void run_fixture_log(void)
+{
+    forget_logged();
+    log_init("test", LOG_WARN);
+    log_sink(keep_line, NULL);
+}
+
+static void keep_line(const char *line, size_t size, void *arg)
+{
+    const size_t room = sizeof logged - strlen(logged) - 1;
+
+    (void)arg;
+    strncat(logged, line, size < room ? size : room);
+}
+
+void expect_logged(const char *text)
+{
+    const char *have = logged;
+
+    for (; *text != '\0'; text++)
+        if (*text == '*')
+            have += strspn(have, "0123456789.");
+        else if (*have++ != *text)
+            fail_msg("logged: %s", logged);
+    assert_string_equal(have, "");
+    forget_logged();
+}
+
+void forget_logged(void)
+{
+    logged[0] = '\0';
 }

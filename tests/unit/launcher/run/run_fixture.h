@@ -36,4 +36,10 @@ void told(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void expect_told(const char *text);
 void forget_told(void);
 
+/* Keeps what is logged from now on, as "test: warning: ...", until run_fixture_end(). */
+void run_fixture_log(void);
+/* Expects these lines since the last expect_logged(); "*" stands for digits. */
+void expect_logged(const char *text);
+void forget_logged(void);
+
 #endif

@@ -26,7 +26,6 @@
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static double stop_s; /* the grace of the last phase_stop_nodes() */
-static char   logged[4000];
 
 void run_changed(struct run *of)
 {
@@ -71,14 +70,6 @@ const char *pool_name(const struct run *of, size_t which)
     return names[which];
 }
 
-static void keep(const char *line, size_t size, void *arg)
-{
-    const size_t room = sizeof logged - strlen(logged) - 1;
-
-    (void)arg;
-    strncat(logged, line, size < room ? size : room);
-}
-
 static int setup(void **state)
 {
     (void)state;
@@ -86,33 +77,16 @@ static int setup(void **state)
     options.notice_signal = SIGNAL;
     plan.ckpt_marker = (char *)"latest";
     run.notice = notice_new(&run);
-    logged[0] = '\0';
-    log_init("test", LOG_WARN);
-    log_sink(keep, NULL);
+    run_fixture_log();
     return 0;
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    log_sink(NULL, NULL);
     notice_free(run.notice);
     run_fixture_end();
     return 0;
-}
-
-/* Exactly this was logged since the last call; "*" stands for digits. */
-static void expect_logged(const char *text)
-{
-    const char *have = logged;
-
-    for (; *text != '\0'; text++)
-        if (*text == '*')
-            have += strspn(have, "0123456789.");
-        else if (*have++ != *text)
-            fail_msg("logged: %s", logged);
-    assert_string_equal(have, "");
-    logged[0] = '\0';
 }
 
 /* Both are seconds from now; a test takes less than five. */
@@ -365,7 +339,7 @@ static void test_checkpoint_is_reported(void **state)
     leave("te1", 9000, "spot");
     leave("te2", 4005, "spot");
     notice_change(&run, 6000, "te2", "muster scale");
-    logged[0] = '\0';
+    forget_logged();
     notice_take_checkpoint(&run, &node[0], body);
     expect_logged("test: checkpoint written after * s of 400* s: save/latest (step 7)\n");
     json_decref(body);

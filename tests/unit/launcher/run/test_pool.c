@@ -34,7 +34,6 @@ static struct program     program;
 static char              *here[] = { NULL };
 static struct plan_source source = { &options, &hosts, &program, here };
 static bool               leaves_orphans; /* what its agent left must be cleaned up first */
-static char               logged[4000];
 
 void orphan_cleanup_end(struct node *of)
 {
@@ -62,14 +61,6 @@ static void node_over(struct node *of, void *arg)
 
 static const struct node_ops ops = { .changed = ignore, .stage = ignore, .over = node_over };
 
-static void keep(const char *line, size_t size, void *arg)
-{
-    const size_t room = sizeof logged - strlen(logged) - 1;
-
-    (void)arg;
-    strncat(logged, line, size < room ? size : room);
-}
-
 static int setup(void **state)
 {
     size_t i;
@@ -90,26 +81,16 @@ static int setup(void **state)
     plan.stamp = (char *)"r";
     run.rules.members = (struct member_rules){ .goes_on = true, .spares = 1 };
     run.pool = pool_new(&run, &ops);
-    logged[0] = '\0';
-    log_init("test", LOG_WARN);
-    log_sink(keep, NULL);
+    run_fixture_log();
     return 0;
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    log_sink(NULL, NULL);
     pool_free(run.pool);
     run_fixture_end();
     return 0;
-}
-
-/* Exactly this was logged since the last call. */
-static void expect_logged(const char *text)
-{
-    assert_string_equal(logged, text);
-    logged[0] = '\0';
 }
 
 static struct node *spare(void)
@@ -488,7 +469,7 @@ static void test_lost(void **state)
     fails();
     forget_told();
     becomes_spare();
-    logged[0] = '\0';
+    forget_logged();
     fake_close(agent(), "connection reset", false);
     assert_int_equal(spare()->state, NODE_FAILED);
     expect_logged("test: warning: te3: spare lost: connection reset\n");
