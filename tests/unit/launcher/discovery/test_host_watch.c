@@ -181,6 +181,38 @@ static void test_file(void **state)
     unwatch();
 }
 
+/* Counts the directories that this process watches. */
+static int watches(void)
+{
+    FILE *found = popen("cat /proc/$PPID/fdinfo/* 2>/dev/null | grep -c '^inotify wd:'", "r");
+    int   n = -1;
+
+    assert_non_null(found);
+    assert_int_equal(fscanf(found, "%d", &n), 1);
+    pclose(found);
+    return n;
+}
+
+/* The path leads to another directory each time. */
+static void test_other_directory(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir("a", 0755) + mkdir("b", 0755), 0);
+    write_file("a/hosts", "te1 slots=4\n", 0644);
+    write_file("b/hosts", "te2 slots=4\n", 0644);
+    assert_int_equal(symlink("a", "dir"), 0);
+    watch("dir/hosts", NULL);
+    await("te1:4 | -", NULL);
+    assert_int_equal(watches(), 1);
+    assert_int_equal(symlink("b", "dir.new") + rename("dir.new", "dir"), 0);
+    write_file("a/touched", "", 0644); /* so that it looks now */
+    await("te2:4 | te2 is new; te1 is gone", NULL);
+    assert_int_equal(watches(), 1);
+    write_file("b/hosts", "te3 slots=4\n", 0644);
+    await("te3:4 | te3 is new; te2 is gone", NULL);
+    unwatch();
+}
+
 /* Truncated, and written again some time later: in between it is no list that counts. */
 static void test_in_place(void **state)
 {
@@ -303,6 +335,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_file, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_other_directory, setup, teardown),
         cmocka_unit_test_setup_teardown(test_in_place, setup, teardown),
         cmocka_unit_test_setup_teardown(test_hangup, setup, teardown),
         cmocka_unit_test_setup_teardown(test_nothing_to_watch, setup, teardown),
