@@ -15,10 +15,11 @@ static inline double lease_term_s(double lease_s)
     return lease_s / 4 < 2 ? lease_s / 4 : 2;
 }
 
-/* Returns how many seconds after the launcher last heard of a node the ranks there are dead at the
- * latest, even if agent and guard are stopped. They set the timer that kills them until they stop,
- * and that is less than heartbeat_s after the last heartbeat. Killed processes take a moment to
- * end. */
+/* Returns after how many seconds the ranks are dead on a node of which the launcher hears no more:
+ * its network is cut, or its agent and guard are stopped. They set the timer that kills them until
+ * they stop, and that is less than heartbeat_s after the last heartbeat. Killed processes take a
+ * moment to end. A node that is cut off first, and stopped when its lease is nearly over, may take
+ * up to LEASE_LOCAL_S longer. */
 static inline double lease_dead_s(double dead_after_s, double heartbeat_s)
 {
     double stopped_s = heartbeat_s + LEASE_LOCAL_S, moment_s = 0.25;

@@ -33,11 +33,11 @@
 /* A machine that has just booted fetches the lists itself. apt-get can wait for dpkg's lock, but
  * not for that of the lists. */
 #define APT_UPDATE                                                                                \
-    "for second in $(seq 120); do\n"                                                              \
+    "for try in $(seq 100); do\n"                                                                 \
     "    said=$(apt-get --quiet update 2>&1) && exit\n"                                           \
     "    case $said in *'Could not get lock'*) sleep 1 ;; *) break ;; esac\n"                      \
     "done\n"                                                                                      \
-    "printf '%s\\n' \"$said\" >&2\n"                                                             \
+    "printf '%s\\n' \"$said\" >&2\n"                                                              \
     "exit 100\n"
 
 enum manager { APT, DNF, NO_MANAGER };

@@ -24,8 +24,8 @@
 
 struct launch_watcher;
 
-/* No file but the one that stands beside a field, or above its paragraph, writes that field, and no
- * room but that of a part writes into it (suite/writers.t). */
+/* Only the file that stands beside a field, or above its paragraph, writes it. Into a part, the
+ * part's own room writes as well (suite/writers.t). */
 struct run {
     /* What the run must do: launch.c. */
     const struct options        *options;

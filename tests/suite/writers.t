@@ -14,7 +14,7 @@ mkdir tree
 (cd "$top_srcdir" && find launcher agent common client -name '*.[ch]') >files
 tar -cf - -C "$top_srcdir" -T files | tar -xf - -C tree
 
-# breaks FILE CODE SAYS: code at the end of the file, and what is to be said of it.
+# breaks FILE CODE SAYS: appends the code to the file, and notes what writers must say.
 breaks() {
     echo "$2" >>"tree/$1"
     echo "$1:$(wc -l <"tree/$1"): $3" >>said
