@@ -1,6 +1,6 @@
 #!/bin/sh
-# HACKING's table of what each feature costs is that of tests/suite/lines: the same features, and
-# numbers that are not off by more than a tenth, or 300 lines.
+# HACKING's table of what each feature costs is that of tests/suite/lines: the same features, and no
+# number that is off by more than 300 lines and a tenth.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/run/lib.sh"
 
