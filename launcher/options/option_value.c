@@ -15,11 +15,11 @@
 #include "elastic/exit_class.h"
 #include "elastic/next_world.h"
 #include "number.h"
+#include "options/address.h"
 #include "runid.h"
 #include "xalloc.h"
 
-#define SPOT_URL_MAX    1000
-#define MASTER_ADDR_MAX 255 /* GO has room for more, but host names are shorter */
+#define SPOT_URL_MAX 1000
 
 static void *field_of(struct options *options, const struct option_row *row);
 static void  replace_text(char **text, const char *value);
@@ -360,18 +360,15 @@ int set_push(struct options *options, const struct option_row *row, const char *
     return 0;
 }
 
-/* torchrun allows a port in the address. An IPv6 address has more than one colon. */
+/* "" means that the option is not given. */
 int set_master_addr(struct options *options, const struct option_row *row, const char *value,
                     struct error *err)
 {
-    const char *colon = strchr(value, ':');
+    char *address = value[0] != '\0' ? address_read(value, err) : xstrdup("");
+    int   rc = address != NULL ? set_text(options, row, address, err) : -1;
 
-    if (strlen(value) > MASTER_ADDR_MAX)
-        return err_set(err, "is longer than any host name");
-    if (colon != NULL && strchr(colon + 1, ':') == NULL)
-        return err_set(err, "'%s' contains a port; write --master_addr=%.*s --master_port=%s",
-                       value, (int)(colon - value), value, colon + 1);
-    return set_text(options, row, value, err);
+    free(address);
+    return rc;
 }
 
 int set_launcher(struct options *options, const struct option_row *row,

@@ -246,7 +246,10 @@ static void other_launchers(void **state)
     (void)state;
     REFUSE("muster starts all nodes", "--node_rank=0", "--master_addr=te1", "y");
     REFUSE("write --master_addr=te1 --master_port=29500", "--master_addr", "te1:29500", "y");
-    ACCEPT("--master_addr", "fe80::1", "y");
+    ACCEPT("--master_addr", "[fe80::1]", "y");
+    assert_string_equal(options.master_addr, "fe80::1");
+    ACCEPT("--master_addr", "te1", "--master_addr=", "y");
+    assert_null(options.master_addr);
     ACCEPT("-H", "te1:2,te2:2", "-np", "4", "y");
     ACCEPT("-host", "te1:2", "-npernode", "2", "-x", "A=1", "-x", "PATH", "-wdir", "/w", "y", "-n");
     assert_string_equal(options.hosts, "te1:2");
