@@ -1,4 +1,4 @@
-/* interfaces.c - the interfaces that the user has named; finds a free
+/* interfaces.c - the network devices that the user has named; finds a free
  * port for the round of peers
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -6,15 +6,14 @@
 
 #include "doctor/checkup.h"
 
-#include <net/if.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "err.h"
+#include "node/named_devices.h"
 #include "node/port.h"
+#include "strlist.h"
 
-static bool names_one(const char *value);
+static void check_variable(const struct checkup *checkup, const char *name, const char *value);
 
 void interfaces_check(const struct checkup *checkup)
 {
@@ -28,33 +27,21 @@ void interfaces_check(const struct checkup *checkup)
         close(fd);
     }
     json_object_foreach((json_t *)wanted, name, value)
-        if (json_is_string(value) && !names_one(json_string_value(value)))
-            checkup_find(checkup, CHECKUP_FAIL,
-                         "NCCL or Gloo fails, or hangs at init_process_group",
-                         "unset it (muster sets the right one), or name one that ip link shows on "
-                         "every node",
-                         "%s=%s: there is no such interface", name, json_string_value(value));
+        if (json_is_string(value))
+            check_variable(checkup, name, json_string_value(value));
 }
 
-/* Parses "eth,ib0", "=eth0", "^docker": prefixes of names or, with =, complete names. */
-static bool names_one(const char *value)
+static void check_variable(const struct checkup *checkup, const char *name, const char *value)
 {
-    struct if_nameindex *all, *one;
-    bool                 is_whole = *value == '=', is_there = false;
-    const char          *name;
-    size_t               size;
+    struct strlist there = { 0 };
 
-    if (*value == '^')
-        return true;
-    value += is_whole;
-    all = if_nameindex();
-    for (name = value; !is_there && *name != '\0'; name += size + (name[size] != '\0')) {
-        size = strcspn(name, ",");
-        for (one = all; one != NULL && one->if_index != 0; one++)
-            is_there |= strncmp(one->if_name, name, size) == 0 &&
-                        (!is_whole || one->if_name[size] == '\0');
-    }
-    if (all != NULL)
-        if_freenameindex(all);
-    return is_there;
+    named_devices_there(name, &there);
+    if (named_devices_lack(name, value, &there))
+        checkup_find(checkup, CHECKUP_FAIL,
+                     "NCCL or Gloo fails, or hangs at init_process_group, or leaves InfiniBand "
+                     "aside",
+                     "unset it (muster sets the right interface), or name a device that ip link "
+                     "or ibv_devices shows on every node",
+                     "%s=%s: there is no such %s", name, value, named_devices_kind(name));
+    strlist_clear(&there);
 }

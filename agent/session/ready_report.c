@@ -18,6 +18,7 @@
 
 #include "cleanup/orphans.h"
 #include "node/gpu_holders.h"
+#include "node/named_devices.h"
 #include "node/shm.h"
 #include "session/agent.h"
 
@@ -27,10 +28,14 @@
 /* NCCL takes some MiB for each pair of ranks, PyTorch's loaders more. */
 #define SHM_SCARCE (64 << 20)
 
+#define DEVICES_MAX 16 /* named, of those that are here */
+
 static json_t *left_here(const struct agent *agent);
 static bool    is_left(const struct agent *agent, const struct orphan *orphan);
 static json_t *holders_of_ours(const struct agent *agent);
 static bool    gpus_of(const struct node_plan_rank *rank, bool *wanted);
+static json_t *devices_lacking(const struct strlist *env);
+static void    add_lacking(json_t *list, const char *variable, const char *value);
 
 json_t *ready_report_body(const struct agent *agent)
 {
@@ -44,6 +49,8 @@ json_t *ready_report_body(const struct agent *agent)
         return body;
     json_object_set_new(body, "gpu_holders", holders_of_ours(agent));
     json_object_set_new(body, "left", left_here(agent));
+    if (agent->ranks.count > 0)
+        json_object_set_new(body, "lacking", devices_lacking(&agent->ranks.rank[0].env));
     free_bytes = shm_free();
     if (agent->ranks.count > 1 && free_bytes < SHM_SCARCE)
         json_object_set_new(body, "shm", json_pack("{s:I, s:o}", "free", (json_int_t)free_bytes,
@@ -107,4 +114,39 @@ static bool gpus_of(const struct node_plan_rank *rank, bool *wanted)
         list = end + (*end == ',');
     }
     return true;
+}
+
+/* Lists the variables of a rank's environment that name network devices which are not here. Here
+ * the environment is whole: what the login sets, what the user gave, and what a script set. */
+static json_t *devices_lacking(const struct strlist *env)
+{
+    json_t     *list = json_array();
+    const char *value, *is_off = env_get(env, "NCCL_IB_DISABLE");
+    size_t      i;
+
+    for (i = 0; named_devices_variables[i] != NULL; i++) {
+        value = env_get(env, named_devices_variables[i]);
+        if (value == NULL || (strncmp(named_devices_variables[i], "NCCL_IB_", 8) == 0 &&
+                              is_off != NULL && strcmp(is_off, "1") == 0))
+            continue;
+        add_lacking(list, named_devices_variables[i], value);
+    }
+    return list;
+}
+
+static void add_lacking(json_t *list, const char *variable, const char *value)
+{
+    struct strlist there = { 0 };
+    json_t        *names;
+    size_t         i;
+
+    named_devices_there(variable, &there);
+    if (named_devices_lack(variable, value, &there)) {
+        names = json_array();
+        for (i = 0; i < there.count && i < DEVICES_MAX; i++)
+            json_array_append_new(names, json_text(there.item[i], strlen(there.item[i])));
+        json_array_append_new(list, json_pack("{s:s, s:o, s:o}", "variable", variable, "value",
+                                              json_text(value, strlen(value)), "there", names));
+    }
+    strlist_clear(&there);
 }

@@ -240,6 +240,8 @@ void generation_tell_hang(const struct run *run)
     if (out == NULL)
         xalloc_die();
     hang_report(run, out);
+    if (ftell(out) > 0)
+        cautions_print(&run->outcome.cautions, out);
     if (fclose(out) != 0)
         xalloc_die();
     if (size > 0)

@@ -58,7 +58,7 @@ static json_t *hosts_of(const struct run *run)
 static json_t *interfaces_of(const struct plan_node *node)
 {
     static const char *const names[] = { "NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME",
-                                         "TP_SOCKET_IFNAME" };
+                                         "TP_SOCKET_IFNAME", "NCCL_IB_HCA" };
     json_t                  *list = json_object();
     size_t                   i;
 

@@ -73,6 +73,7 @@ void outcome_clear(struct outcome *outcome)
     free(outcome->cause_text);
     free(outcome->apart_text);
     json_decref(outcome->unreached);
+    cautions_clear(&outcome->cautions);
     generations_clear(&outcome->past);
     *outcome = (struct outcome){ .first_rank = -1 };
 }
@@ -94,11 +95,14 @@ void outcome_again(struct outcome *outcome)
     struct outcome last = *outcome;
 
     outcome->past = (struct generations){ 0 };
+    outcome->cautions = (struct cautions){ 0 };
     outcome_clear(outcome);
     outcome_init(outcome, last.plan);
     outcome_set_rules(outcome, last.is_exec, last.largest_status);
     outcome->start_ns = last.start_ns;
     outcome->past = last.past;
+    outcome->cautions = last.cautions;
+    cautions_again(&outcome->cautions);
     outcome->lost_bytes = last.lost_bytes;
     memcpy(outcome->output_why, last.output_why, sizeof last.output_why);
 }
@@ -278,6 +282,24 @@ void outcome_unreached(struct outcome *outcome, json_t *pairs)
 {
     json_decref(outcome->unreached);
     outcome->unreached = pairs;
+}
+
+void outcome_caution(struct outcome *outcome, const char *host, const char *format, ...)
+{
+    va_list ap;
+    char   *text;
+
+    va_start(ap, format);
+    if (vasprintf(&text, format, ap) < 0)
+        xalloc_die();
+    va_end(ap);
+    cautions_add(&outcome->cautions, host, text);
+    free(text);
+}
+
+void outcome_tell(struct outcome *outcome)
+{
+    cautions_tell(&outcome->cautions);
 }
 
 bool rank_end_is_failure(const struct rank_end *end)

@@ -17,6 +17,7 @@
 #include <jansson.h>
 
 #include "exit_code.h"
+#include "outcome/cautions.h"
 #include "outcome/generations.h"
 #include "node/roundtrip.h"
 #include "plan/plan.h"
@@ -88,6 +89,7 @@ struct outcome {
     char     output_why[256]; /* the first stream that could not be written, and why; "": none.
                                  The amount lost is not always known */
     json_t *unreached;        /* unreachable_pairs_json(); NULL: the nodes were not asked */
+    struct cautions cautions; /* what was said before the start */
     struct generations past;  /* the generations before this one */
 };
 
@@ -99,11 +101,11 @@ void outcome_clear(struct outcome *outcome);
 /* Sets how to compute muster's exit status: by exec's rules; as the largest of all (-S). */
 void outcome_set_rules(struct outcome *outcome, bool is_exec, bool largest_status);
 /* The next generation starts, since this one ended as text says. Adds this generation to past,
- * and resets all but past, the start of the run, and the lost output. */
+ * and resets all but past, the start of the run, the lost output, and which cautions the user has
+ * read. */
 void outcome_restart(struct outcome *outcome, const char *text);
 
-/* The nodes of the plan have changed: resets all but past, the start of the run, and the lost
- * output. */
+/* The nodes of the plan have changed: resets the same, but adds nothing to past. */
 void outcome_again(struct outcome *outcome);
 
 /* Facts. Each function copies its arguments (a failure's stage stays borrowed: it is a
@@ -137,6 +139,12 @@ void outcome_unkilled(struct outcome *outcome);
 void outcome_output_lost(struct outcome *outcome, uint64_t bytes);
 void outcome_unreached(struct outcome *outcome, json_t *pairs); /* takes over pairs */
 
+/* Before the start: something looks wrong at a host, and the run starts even so. The report of a
+ * failure repeats it. outcome_tell() warns of what the user has not read yet. */
+void outcome_caution(struct outcome *outcome, const char *host, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void outcome_tell(struct outcome *outcome);
+
 /* Has any rank started, or even ended? Have all of ours? */
 bool outcome_any_started(const struct outcome *outcome);
 bool outcome_all_started(const struct outcome *outcome);
@@ -166,8 +174,8 @@ void rank_end_words(const struct rank_end *end, char *text, size_t size);
 /* outcome_json.c: returns plan_json() plus "generation"; "generations" (generations.h);
  * "exit_status"; "lost_bytes"; "output_error", or null; "results": per rank its node, pid,
  * start and end (Unix time), code, signal ...; "node_failures"; "first_failure", or null;
- * "heartbeats": per node how many seconds they took; "unreached": after a hang, which nodes
- * cannot reach which others. */
+ * "heartbeats": per node how many seconds they took; "cautions" (cautions.h); "unreached": after a
+ * hang, which nodes cannot reach which others. */
 json_t *outcome_json(const struct outcome *outcome, bool with_values);
 
 /* report.c: prints the failed nodes as one table (stage, cause, hint), the first failed rank

@@ -47,6 +47,7 @@ json_t *outcome_json(const struct outcome *outcome, bool with_values)
     json_object_set_new(json, "node_failures", failures);
     json_object_set_new(json, "first_failure", json_of_first(outcome));
     json_object_set_new(json, "heartbeats", heartbeats);
+    json_object_set_new(json, "cautions", cautions_json(&outcome->cautions));
     if (outcome->unreached != NULL)
         json_object_set(json, "unreached", outcome->unreached);
     return json;

@@ -94,6 +94,8 @@ void outcome_report(const struct outcome *outcome, const struct output *output, 
             report_nodes(outcome, columns, out);
         report_after(outcome, out);
     }
+    if (first != FIRST_NONE && (outcome->has_begun || outcome->plan->command == COMMAND_CHECK))
+        cautions_print(&outcome->cautions, out);
     report_slow(outcome, out);
     if (!outcome->is_reader_gone)
         report_lost(outcome, out);

@@ -22,6 +22,7 @@
 #define CLOCK_APART_S  1.0
 #define HOLDERS_SHOWN  4 /* per node */
 #define HOUR_S         3600
+#define LACKING_MAX    16   /* variables, and devices named for each */
 
 static void    check_twice(const struct run *run, struct node *node);
 static bool    is_another(const struct node *other, struct node *node);
@@ -34,6 +35,8 @@ static bool    check_gpus(const struct run *run, struct node *node,
 static void    holder_words(const json_t *holder, char *text, size_t size);
 static void    check_shm(const struct node *node, const json_t *shm);
 static void    check_left(const struct node *node, const json_t *left);
+static void    check_lacking(struct run *run, const struct node *node, const json_t *lacking);
+static char   *names_in(const json_t *list);
 static double  ahead_s(const struct node *node);
 static int64_t hello_int(const struct node *node, const char *key);
 
@@ -168,6 +171,7 @@ bool start_check_ready(struct run *run, struct node *node, const json_t *ready)
     }
     check_shm(node, json_object_get(ready, "shm"));
     check_left(node, json_object_get(ready, "left"));
+    check_lacking(run, node, json_object_get(ready, "lacking"));
     return check_gpus(run, node, json_object_get(ready, "gpu_holders"));
 }
 
@@ -271,6 +275,47 @@ static void check_left(const struct node *node, const json_t *left)
                  count == 1 ? "process of an earlier run is" : "processes of earlier runs are",
                  json_integer_value(json_object_get(first, "pid")), run != NULL ? run : "?",
                  command != NULL ? command : "?");
+}
+
+/* Variables of the ranks that name network devices which the node does not have. */
+static void check_lacking(struct run *run, const struct node *node, const json_t *lacking)
+{
+    const json_t *item;
+    char         *there;
+    size_t        i;
+
+    json_array_foreach(lacking, i, item) {
+        const char *variable = body_text(item, "variable"), *value = body_text(item, "value");
+        bool        is_hca = strcmp(variable, "NCCL_IB_HCA") == 0;
+
+        if (i == LACKING_MAX)
+            break;
+        there = names_in(json_object_get(item, "there"));
+        outcome_caution(&run->outcome, node->plan->host,
+                        "%.40s=%.200s names an %s (there: %s): unset it, and %s", variable, value,
+                        is_hca ? "InfiniBand device that is not there"
+                               : "interface that is not there, or has no address",
+                        there[0] != '\0' ? there : "none",
+                        is_hca ? "NCCL finds the devices" : "muster sets the right one");
+        free(there);
+    }
+}
+
+/* "eth0, lo"; caller frees. */
+static char *names_in(const json_t *list)
+{
+    char         *text = xstrdup(""), *longer;
+    const json_t *name;
+    size_t        i;
+
+    json_array_foreach(list, i, name) {
+        if (i == LACKING_MAX || !json_is_string(name))
+            break;
+        longer = xasprintf("%s%s%.40s", text, i > 0 ? ", " : "", json_string_value(name));
+        free(text);
+        text = longer;
+    }
+    return text;
 }
 
 /* --- all nodes are ready ---------------------------------------------------- */

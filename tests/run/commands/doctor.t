@@ -190,7 +190,7 @@ else
 fi
 says "sshd takes few logins" WARN node3 "sshd refuses logins when 3 are in progress"
 says "... and ends silent connections soon" WARN node3 "a connection that is silent for 6 s"
-says "... and few sessions" WARN node3 "sshd allows 1 sessions per connection"
+says "... and few sessions" WARN node3 "sshd allows 1 session per connection"
 says "a host key is twice there" WARN "node\\[2-3\\]" "they have the same ssh host key: \\.\\.\\.[^ ]{8} "
 says "a machine id is, too" WARN "node\\[2-3\\]" "they have the same /etc/machine-id: \\.\\.\\.[0-9a-f]{8} "
 says "the driver has reported an error" FAIL node3 "the driver has reported Xid 79 once in the last day"
@@ -271,7 +271,10 @@ on node4 mount -t tmpfs tmpfs "$PWD/place"
 on node4 mount -o remount,ro "$PWD/run"
 on node4 mount -t tmpfs tmpfs /sys/fs/cgroup
 on node4 sh -c 'echo 100 >/sys/fs/cgroup/pids.max; echo 1000000 >/sys/fs/cgroup/memory.max'
-for node in node1 node2; do ip -n $node link add extra0 type veth peer name extra1; done
+for node in node1 node2; do
+    ip -n $node link add extra0 type veth peer name extra1
+    ip -n $node addr add 10.77.0.1/24 dev extra0
+done
 take_port ip netns exec node1
 cp ds.json place/here
 on node4 umount -l /etc/resolv.conf

@@ -285,6 +285,31 @@ static void test_left(void **state)
                 "pid 0 of run ? (?): muster clean --kill kills yours\n");
 }
 
+/* The ranks would look for devices that are not there. */
+static void test_lacking(void **state)
+{
+    (void)state;
+    outcome_init(&run.outcome, &plan);
+    assert_true(ready(0, "{\"lacking\": [{\"variable\": \"NCCL_SOCKET_IFNAME\", \"value\": "
+                         "\"ib0\", \"there\": [\"lo\", \"eth0\"]}]}"));
+    assert_true(ready(1, "{\"lacking\": [{\"variable\": \"NCCL_IB_HCA\", \"value\": \"mlx\", "
+                         "\"there\": []}]}"));
+    outcome_tell(&run.outcome);
+    expect_told("muster: warning: te1: NCCL_SOCKET_IFNAME=ib0 names an interface that is not "
+                "there, or has no address (there: lo, eth0): unset it, and muster sets the right "
+                "one\n"
+                "muster: warning: te2: NCCL_IB_HCA=mlx names an InfiniBand device that is not "
+                "there (there: none): unset it, and NCCL finds the devices\n");
+    outcome_clear(&run.outcome);
+    outcome_init(&run.outcome, &plan);
+    assert_true(ready(0, "{\"lacking\": {\"variable\": \"x\"}}"));
+    assert_true(ready(0, "{\"lacking\": \"x\"}"));
+    assert_false(cautions_any(&run.outcome.cautions));
+    assert_true(ready(0, "{\"lacking\": [7, {\"there\": [7, \"x\"]}, {\"value\": 8}]}"));
+    assert_true(cautions_any(&run.outcome.cautions));
+    outcome_clear(&run.outcome);
+}
+
 /* --- the clocks ------------------------------------------------------------------ */
 
 /* The node's clock is ahead by ahead_s, measured with a round trip of trip_s. */
@@ -336,6 +361,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_many_holders, setup, teardown),
         cmocka_unit_test_setup_teardown(test_shared_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(test_left, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_lacking, setup, teardown),
         cmocka_unit_test_setup_teardown(test_clocks, setup, teardown),
     };
 
