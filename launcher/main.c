@@ -204,6 +204,7 @@ static int run(const struct options *options)
     if (plan_make(&plan, options, &world, &program, environ, &err) < 0)
         goto failed;
     plan.source = &source;
+    plan_tell_masters(&plan, options, environ);
     if (!options->dry_run && (status = push_files(options, &first.selection, environ)) != 0)
         goto out;
     if (options->dry_run)

@@ -7,6 +7,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 
 static void        call_begin(struct call *call);
 static int         call_open(const struct call *call);
+static bool        read_ipv6(const char *text, struct sockaddr_in6 *address);
 static void        connected_cb(evutil_socket_t fd, short what, void *arg);
 static void        token_cb(evutil_socket_t fd, short what, void *arg);
 static void        call_over(struct call *call, const char *why);
@@ -99,7 +101,7 @@ static int call_open(const struct call *call)
     socklen_t           size = sizeof v4;
     int                 fd, error;
 
-    if (inet_pton(AF_INET6, call->address, &v6.sin6_addr) == 1) {
+    if (read_ipv6(call->address, &v6)) {
         to = (struct sockaddr *)&v6;
         size = sizeof v6;
     } else if (inet_pton(AF_INET, call->address, &v4.sin_addr) != 1) {
@@ -113,6 +115,18 @@ static int call_open(const struct call *call)
     close(fd);
     errno = error;
     return -1;
+}
+
+/* A link-local address comes with its zone, "fe80::1%eth0". */
+static bool read_ipv6(const char *text, struct sockaddr_in6 *address)
+{
+    char        bytes[INET6_ADDRSTRLEN];
+    const char *zone = strchr(text, '%');
+
+    snprintf(bytes, sizeof bytes, "%.*s", (int)strcspn(text, "%"), text);
+    if (zone != NULL)
+        address->sin6_scope_id = if_nametoindex(zone + 1);
+    return inet_pton(AF_INET6, bytes, &address->sin6_addr) == 1;
 }
 
 static void connected_cb(evutil_socket_t fd, short what, void *arg)

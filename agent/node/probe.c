@@ -20,6 +20,10 @@
 
 #define REST_S 0.1
 
+/* Which addresses of PROBE connect a call belongs to. */
+#define OF_NODE 0 /* those that node 0 has */
+#define OF_NAME 1 /* those of --master_addr */
+
 struct probe {
     struct event_base *base;
     void (*answer)(json_t *body, void *arg);
@@ -30,6 +34,8 @@ struct probe {
     struct event         *rest;   /* after accept() failed for lack of a descriptor */
     struct event         *late;   /* ends listening */
     struct connect_probe *tries;  /* NULL: none in progress */
+    char                 *unnamed; /* why the name has no addresses; NULL: it has, or there is
+                                      none */
     struct held_port      held;
 };
 
@@ -39,7 +45,10 @@ static void rested_cb(evutil_socket_t fd, short what, void *arg);
 static void late_cb(evutil_socket_t fd, short what, void *arg);
 static void listen_end(struct probe *probe);
 static int  connect_begin(struct probe *probe, const json_t *body, struct error *err);
+static int  add_addresses(struct probe *probe, const json_t *list, int port, int of,
+                          struct error *err);
 static void reached_cb(struct connect_probe *tries, void *arg);
+static const char *why_unreached(const struct probe *probe, const struct connect_probe *tries);
 static int  peers_begin(struct probe *probe, const json_t *body, struct error *err);
 static void peers_cb(struct connect_probe *tries, void *arg);
 static void connect_probe_end(struct probe *probe);
@@ -74,11 +83,11 @@ int probe_request(struct probe *probe, const json_t *body, struct error *err)
         return peers_begin(probe, body, err); /* other nodes still connect to us */
     if (op != NULL && strcmp(op, "port") == 0)
         return port_begin(probe, body, err); /* as they do while we hold MASTER_PORT */
+    if (op != NULL && strcmp(op, "connect") == 0)
+        return connect_begin(probe, body, err); /* node 0 connects to itself, too */
     probe_end(probe);
     if (op != NULL && strcmp(op, "listen") == 0)
         return listen_begin(probe, body, err);
-    if (op != NULL && strcmp(op, "connect") == 0)
-        return connect_begin(probe, body, err);
     return err_set(err, "PROBE frame: unknown \"op\"");
 }
 
@@ -173,23 +182,39 @@ static void listen_end(struct probe *probe)
 
 static int connect_begin(struct probe *probe, const json_t *body, struct error *err)
 {
-    const json_t *list = json_object_get(body, "addresses");
+    const json_t *named = json_object_get(body, "named");
     json_int_t    port = json_integer_value(json_object_get(body, "port"));
     json_int_t    timeout_ms = json_integer_value(json_object_get(body, "timeout_ms"));
-    size_t        i, count = json_array_size(list);
+    const char   *why = json_string_value(json_object_get(body, "unnamed"));
 
     if (read_token(probe, body, err) < 0)
         return -1;
-    if (!json_is_array(list) || count > PROBE_ADDRESSES_MAX || port < 1 || port > 65535 ||
-        timeout_ms < 1 || timeout_ms > PROBE_TIMEOUT_MAX_MS)
-        return err_set(err, "PROBE frame: \"addresses\", \"port\" or \"timeout_ms\" is invalid");
-    for (i = 0; i < count; i++)
-        if (!json_is_string(json_array_get(list, i)))
-            return err_set(err, "PROBE frame: an address is not a string");
+    if (port < 1 || port > 65535 || timeout_ms < 1 || timeout_ms > PROBE_TIMEOUT_MAX_MS)
+        return err_set(err, "PROBE frame: \"port\" or \"timeout_ms\" is invalid");
+    connect_probe_end(probe);
     probe->tries = connect_probe_new(probe->base, probe->token, reached_cb, probe);
-    for (i = 0; i < count; i++)
-        connect_probe_add(probe->tries, json_string_value(json_array_get(list, i)), (int)port, 0);
+    probe->unnamed = why != NULL ? xstrdup(why) : NULL;
+    if (add_addresses(probe, json_object_get(body, "addresses"), (int)port, OF_NODE, err) < 0 ||
+        (named != NULL && add_addresses(probe, named, (int)port, OF_NAME, err) < 0))
+        return -1;
     connect_probe_begin(probe->tries, (int)timeout_ms);
+    return 0;
+}
+
+static int add_addresses(struct probe *probe, const json_t *list, int port, int of,
+                         struct error *err)
+{
+    const json_t *address;
+    size_t        i;
+
+    if (!json_is_array(list) || json_array_size(list) > PROBE_ADDRESSES_MAX)
+        return err_set(err, "PROBE frame: the addresses are no list, or more than %d",
+                       PROBE_ADDRESSES_MAX);
+    json_array_foreach(list, i, address) {
+        if (!json_is_string(address))
+            return err_set(err, "PROBE frame: an address is not a string");
+        connect_probe_add(probe->tries, json_string_value(address), port, of);
+    }
     return 0;
 }
 
@@ -199,14 +224,36 @@ static void reached_cb(struct connect_probe *tries, void *arg)
 {
     struct probe *probe = arg;
     json_t       *reached = json_array();
+    const char   *why = why_unreached(probe, tries);
+    json_t       *answer = json_pack("{s:s, s:o}", "op", "connect", "reached", reached);
     size_t        i;
 
     for (i = 0; i < tries->count; i++)
-        if (tries->call[i].reached)
+        if (tries->call[i].reached && tries->call[i].node == OF_NODE)
             json_array_append_new(reached, json_pack("{s:s, s:s}", "addr", tries->call[i].address,
                                                      "if", tries->call[i].interface));
-    probe_end(probe);
-    probe->answer(json_pack("{s:s, s:o}", "op", "connect", "reached", reached), probe->arg);
+    if (why != NULL)
+        json_object_set_new(answer, "name", json_string(why));
+    connect_probe_end(probe);
+    probe->answer(answer, probe->arg);
+}
+
+/* Returns why the name does not lead to node 0; "": it does, as programs try all addresses of a
+ * name. NULL: there is no name, or this node cannot tell. */
+static const char *why_unreached(const struct probe *probe, const struct connect_probe *tries)
+{
+    const char *why = probe->unnamed;
+    size_t      i;
+
+    for (i = 0; i < tries->count; i++) {
+        if (tries->call[i].node != OF_NAME)
+            continue;
+        if (tries->call[i].reached)
+            return "";
+        if (why == NULL)
+            why = tries->call[i].why;
+    }
+    return why;
 }
 
 static int peers_begin(struct probe *probe, const json_t *body, struct error *err)
@@ -246,7 +293,9 @@ static void peers_cb(struct connect_probe *tries, void *arg)
 static void connect_probe_end(struct probe *probe)
 {
     connect_probe_free(probe->tries);
+    free(probe->unnamed);
     probe->tries = NULL;
+    probe->unnamed = NULL;
 }
 
 static int add_peer(struct probe *probe, const json_t *peer, struct error *err)

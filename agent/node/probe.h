@@ -2,7 +2,8 @@
  *
  * At the start node 0 listens on all its addresses and sends a token to each caller. The other
  * nodes connect to each of its addresses and report those that returned the token: an address
- * alone proves nothing, since many machines have a 172.17.0.1.
+ * alone proves nothing, since many machines have a 172.17.0.1. With --master_addr all nodes, node 0
+ * too, connect to the addresses of that name as well, which the caller has looked up.
  *
  * During a run each node listens for some seconds and connects to some of the others. It
  * reports those that do not answer, with the reason.
@@ -26,8 +27,8 @@ struct probe *probe_new(struct event_base *base, void (*answer)(json_t *body, vo
                         void *arg);
 void probe_free(struct probe *probe);
 
-/* Handles the body of a PROBE frame. Ends what the previous request started, except that
- * "peers" and "port" keep the listener. -1 with err if the body is malformed. */
+/* Handles the body of a PROBE frame. "listen" ends what the previous request started; the others
+ * keep the listener. -1 with err if the body is malformed. */
 int  probe_request(struct probe *probe, const json_t *body, struct error *err);
 
 /* Ends all probing, on GO or a stop; only the port stays held. */

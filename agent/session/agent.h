@@ -137,8 +137,10 @@ struct output_pump {
 /* Requests of the launcher that are independent of the run. */
 struct requests {
     struct probe  *probe;
-    struct clean  *clean;  /* NULL: `muster clean` has not asked */
-    struct stacks *stacks; /* NULL: the launcher has not asked */
+    struct lookup *lookup;  /* of the name in probing; NULL: none */
+    json_t        *probing; /* the body of a PROBE that waits for it; else NULL */
+    struct clean  *clean;   /* NULL: `muster clean` has not asked */
+    struct stacks *stacks;  /* NULL: the launcher has not asked */
 };
 
 /* A notice of the launcher to the ranks of this generation: a node will leave. */

@@ -5,11 +5,19 @@
 
 #include "session/agent.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <unistd.h>
 
 #include "exit_code.h"
 #include "node/process.h"
+#include "task/lookup.h"
 
+static int  look_up(struct agent *agent, const json_t *body, const char *name,
+                    struct error *err);
+static bool is_address(const char *name);
+static void looked_up_cb(const json_t *addresses, const char *why, void *arg);
+static int  probe_named(struct agent *agent, struct error *err);
 static void probed_cb(json_t *body, void *arg);
 static void cleaned_cb(json_t *body, void *arg);
 static void stacked_cb(uint32_t rank, json_t *body, void *arg);
@@ -21,6 +29,7 @@ void requests_open(struct agent *agent)
 
 void requests_close(struct agent *agent)
 {
+    requests_end_probe(agent);
     probe_free(agent->requests.probe);
     clean_free(agent->requests.clean);
     stacks_free(agent->requests.stacks);
@@ -34,17 +43,80 @@ void requests_again(struct agent *agent)
 
 void requests_end_probe(struct agent *agent)
 {
+    lookup_free(agent->requests.lookup);
+    json_decref(agent->requests.probing);
+    agent->requests.lookup = NULL;
+    agent->requests.probing = NULL;
     probe_end(agent->requests.probe);
 }
 
 int requests_take_probe(struct agent *agent, const struct frame *frame, const json_t *body,
                         struct error *err)
 {
+    const char *name = json_string_value(json_object_get(body, "name"));
+
     (void)frame;
     /* MASTER_PORT is chosen before the start. */
     if (agent->state > AGENT_READY && json_object_get(body, "port") != NULL)
         return err_set(err, "PROBE frame with a port at the wrong time");
-    return probe_request(agent->requests.probe, body, err);
+    if (name == NULL)
+        return probe_request(agent->requests.probe, body, err);
+    if (name[0] == '-')
+        return err_set(err, "PROBE frame: \"name\" begins with '-'");
+    return look_up(agent, body, name, err);
+}
+
+/* The rest of the request waits until the addresses of the name are known. */
+static int look_up(struct agent *agent, const json_t *body, const char *name, struct error *err)
+{
+    struct requests *requests = &agent->requests;
+    struct error     why;
+
+    lookup_free(requests->lookup);
+    json_decref(requests->probing);
+    requests->lookup = NULL;
+    requests->probing = json_deep_copy(body);
+    if (is_address(name)) {
+        json_object_set_new(requests->probing, "named", json_pack("[s]", name));
+        return probe_named(agent, err);
+    }
+    requests->lookup = lookup_begin(agent->base, name, looked_up_cb, agent, &why);
+    return requests->lookup != NULL ? 0 : probe_named(agent, err); /* the node cannot tell */
+}
+
+/* One with a zone, "fe80::1%eth0", is none: getent knows the zones. */
+static bool is_address(const char *name)
+{
+    unsigned char bytes[sizeof(struct in6_addr)];
+
+    return inet_pton(AF_INET, name, bytes) == 1 || inet_pton(AF_INET6, name, bytes) == 1;
+}
+
+static void looked_up_cb(const json_t *addresses, const char *why, void *arg)
+{
+    struct agent  *agent = arg;
+    struct failure failure;
+    struct error   err;
+
+    if (why[0] != '\0')
+        json_object_set_new(agent->requests.probing, "unnamed", json_string(why));
+    else if (addresses != NULL)
+        json_object_set_new(agent->requests.probing, "named", json_deep_copy(addresses));
+    if (probe_named(agent, &err) == 0)
+        return;
+    failure_set(&failure, EXIT_PROTOCOL, "", "%s", err.text);
+    agent_fail(agent, "protocol", &failure);
+}
+
+static int probe_named(struct agent *agent, struct error *err)
+{
+    json_t *body = agent->requests.probing;
+    int     rc;
+
+    agent->requests.probing = NULL;
+    rc = probe_request(agent->requests.probe, body, err);
+    json_decref(body);
+    return rc;
 }
 
 static void probed_cb(json_t *body, void *arg)

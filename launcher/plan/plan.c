@@ -15,6 +15,7 @@
 
 #include "plan/domain.h"
 #include "frame.h"
+#include "log.h"
 #include "plan/environ.h"
 #include "xalloc.h"
 
@@ -118,6 +119,28 @@ int plan_make_like(struct plan *made, const struct plan *plan, const struct sele
     made->generation = plan->generation;
     made->master_port = plan->master_port;
     return 0;
+}
+
+void plan_tell_masters(const struct plan *plan, const struct options *options, char *const *here)
+{
+    static const char *const names[] = { "MASTER_ADDR", "MASTER_PORT" };
+    static const char *const instead[] = { "--master_addr", "--master_port" };
+    const bool               is_given[] = { options->master_addr != NULL,
+                                            options->master_port > 0 };
+    const char              *value;
+    size_t                   i, n;
+
+    if (plan->command == COMMAND_EXEC || command_is(plan->command, COMMAND_NODE_JOB))
+        return;
+    for (i = 0; i < 2; i++) {
+        value = environ_value(here, names[i]);
+        for (n = 0; value == NULL && n < plan->nodes; n++)
+            value = env_get(&plan->node[n].env, names[i]);
+        if (value != NULL && value[0] != '\0' && !is_given[i])
+            log_warn("%s=%s of the environment is not used, since muster finds one that works "
+                     "from every node; %s=%s gives it to the ranks", names[i], value, instead[i],
+                     value);
+    }
 }
 
 void plan_next_generation(struct plan *plan)

@@ -94,6 +94,11 @@ void plan_clear(struct plan *plan);
 int plan_make_like(struct plan *made, const struct plan *plan, const struct selection *hosts,
                    struct error *err);
 
+/* Warns of MASTER_ADDR or MASTER_PORT in the environment, here or in what goes to the nodes: the
+ * ranks get others. */
+void plan_tell_masters(const struct plan *plan, const struct options *options,
+                       char *const *here);
+
 /* Prepares the plan for another start of all ranks, whose files get new names. */
 void plan_next_generation(struct plan *plan);
 

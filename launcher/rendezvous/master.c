@@ -11,9 +11,9 @@
 
 #include "xalloc.h"
 
-static void   add_candidate(struct master *master, const char *addr, const char *iface,
-                            bool is_loopback);
-static int    rank_of(const struct master_candidate *candidate);
+static void   add_candidate(struct master *master, const char *given,
+                            struct master_candidate candidate);
+static int    rank_of(const struct master_candidate *candidate, const char *given);
 static size_t best(const struct master *master);
 static bool   reached_by_all(const struct master *master, size_t candidate);
 static int    nobody_wins(const struct master *master, const struct plan *plan,
@@ -37,33 +37,33 @@ int master_init(struct master *master, const struct plan *plan, const json_t *he
         if (iface == NULL || addr == NULL || (only != NULL && strcmp(only, iface) != 0))
             continue;
         if (master->candidates < MASTER_CANDIDATES_MAX)
-            add_candidate(master, addr, iface, json_is_true(json_object_get(entry, "loopback")));
+            add_candidate(master, plan->master_addr, (struct master_candidate){
+                xstrdup(addr), xstrdup(iface), json_is_true(json_object_get(entry, "loopback")) });
     }
     if (master->candidates > 0)
         return 0;
-    if (only != NULL)
-        return err_set(err, "%s: interface %s, given by iface=, has no address",
-                       plan->node[0].host, only);
     return err_set(err, "%s: no network interface has an address", plan->node[0].host);
 }
 
 /* Inserting keeps the node's own order among candidates of the same rank. */
-static void add_candidate(struct master *master, const char *addr, const char *iface,
-                          bool is_loopback)
+static void add_candidate(struct master *master, const char *given,
+                          struct master_candidate candidate)
 {
-    struct master_candidate made = { xstrdup(addr), xstrdup(iface), is_loopback };
-    size_t                  at = master->candidates++;
+    size_t at = master->candidates++;
 
-    while (at > 0 && rank_of(&master->candidate[at - 1]) > rank_of(&made)) {
+    while (at > 0 && rank_of(&master->candidate[at - 1], given) > rank_of(&candidate, given)) {
         master->candidate[at] = master->candidate[at - 1];
         at--;
     }
-    master->candidate[at] = made;
+    master->candidate[at] = candidate;
 }
 
-/* Lower is better. IPv4 comes first because many scripts build "tcp://%s:%d". */
-static int rank_of(const struct master_candidate *candidate)
+/* Lower is better. IPv4 comes first because many scripts build "tcp://%s:%d". With the address
+ * that the user gave, the interfaces are those by which nodes reach it. */
+static int rank_of(const struct master_candidate *candidate, const char *given)
 {
+    if (given != NULL && strcmp(candidate->addr, given) == 0)
+        return -1;
     return (candidate->is_loopback ? 2 : 0) + (strchr(candidate->addr, ':') != NULL ? 1 : 0);
 }
 
@@ -112,9 +112,11 @@ int master_answer(struct master *master, size_t node, const json_t *body, struct
     return 0;
 }
 
-bool master_is_found(const struct master *master)
+const char *master_found(const struct master *master)
 {
-    return best(master) < master->candidates;
+    size_t c = best(master);
+
+    return c < master->candidates ? master->candidate[c].addr : NULL;
 }
 
 /* Returns the first candidate that all have reached, or the number of candidates. */

@@ -32,8 +32,8 @@ struct master {
 };
 
 /* Reads the candidates from node 0's HELLO. With iface= in the hostfile only addresses of that
- * interface count. Real addresses come before loopback, IPv4 before IPv6. -1: there are
- * none. */
+ * interface count. Real addresses come before loopback, IPv4 before IPv6, and the address that
+ * the user gave before all. -1: there are none. */
 int  master_init(struct master *master, const struct plan *plan, const json_t *hello,
                  struct error *err);
 void master_clear(struct master *master);
@@ -46,15 +46,14 @@ void master_apart(const struct master *master, bool *is_apart);
 /* Returns ["10.0.0.1", ...] for PROBE connect. */
 json_t *master_addresses(const struct master *master);
 
-/* Is there an address that all have reached? */
-bool master_is_found(const struct master *master);
+/* Returns the first address that all have reached, borrowed, or NULL. */
+const char *master_found(const struct master *master);
 
 /* Takes the PROBED answer of a node other than 0. -1: it is malformed. */
 int master_answer(struct master *master, size_t node, const json_t *body, struct error *err);
 
 /* Sets master_addr (unless the user gave one) and each node's iface (unless the hostfile did).
- * -1 if no address is reached by all: err says how many nodes reached each address. If the user
- * gave the address, this is only a warning. */
+ * -1 if no address is reached by all: err says how many nodes reached each address. */
 int master_choose(const struct master *master, struct plan *plan, struct error *err);
 
 #endif

@@ -13,6 +13,7 @@
 #include "log.h"
 #include "node/body.h"
 #include "rendezvous/master.h"
+#include "rendezvous/master_name.h"
 #include "run/run.h"
 #include "transport/nonce.h"
 #include "xalloc.h"
@@ -26,10 +27,12 @@
 struct answer {
     bool is_owed;
     bool is_last; /* READY has come */
+    bool of_name; /* it has not yet said whether --master_addr leads to node 0 */
 };
 
 struct rendezvous {
-    struct master master;
+    struct master      master;
+    struct master_name name;   /* --master_addr; without nodes: not given */
     struct answer *answer;     /* by node; NULL: no node was asked yet */
     bool          was_busy;    /* node 0 was being prepared when another tried to reach it */
     int           repeats;     /* how often the nodes have tried again */
@@ -43,10 +46,14 @@ struct rendezvous {
 static void ask_first(struct run *run, struct node *node);
 static void ask_port(struct run *run, struct node *node);
 static bool must_reach(const struct run *run);
+static bool is_named(const struct run *run);
 static void ask_to_reach(struct run *run, struct node *node);
+static bool lacks_iface(struct node *node);
 static bool owes(const struct run *run, const struct node *node);
 static void has_given(struct run *run, struct node *node);
+static bool has_all(const struct run *run, const struct node *node);
 static int  choose_address(struct run *run);
+static void caution(struct run *run);
 static void give_up_apart(struct run *run, const char *why);
 static bool take_error(struct node *node, const json_t *body);
 static int  take_answer(struct run *run, struct node *node, const json_t *body,
@@ -68,6 +75,7 @@ void rendezvous_free(struct rendezvous *rendezvous)
     if (rendezvous == NULL)
         return;
     master_clear(&rendezvous->master);
+    master_name_clear(&rendezvous->name);
     free(rendezvous->answer);
     free(rendezvous->port_holder);
     free(rendezvous);
@@ -92,6 +100,7 @@ void rendezvous_anew(struct run *run)
     size_t             i;
 
     master_clear(&rendezvous->master);
+    master_name_clear(&rendezvous->name);
     free(rendezvous->answer);
     rendezvous->answer = xcalloc(run->plan->nodes, sizeof *rendezvous->answer);
     rendezvous->probe_port = 0;
@@ -100,7 +109,8 @@ void rendezvous_anew(struct run *run)
     free(rendezvous->port_holder);
     rendezvous->port_holder = NULL;
     for (i = 0; i < run->plan->nodes; i++)
-        rendezvous->answer[i].is_owed = i == 0 || must_reach(run);
+        rendezvous->answer[i] = (struct answer){ .is_owed = i == 0 || must_reach(run),
+                                                 .of_name = is_named(run) };
     ask_first(run, run->node[0]);
 }
 
@@ -129,11 +139,12 @@ void rendezvous_ask(struct run *run, struct node *node)
     struct rendezvous *rendezvous = run->rendezvous;
     const struct node *first = run->node[0];
 
-    if (run->options->no_ssh || (node != first && !must_reach(run)))
+    if ((run->options->no_ssh && !is_named(run)) || (node != first && !must_reach(run)))
         return;
     if (rendezvous->answer == NULL)
         rendezvous->answer = xcalloc(run->plan->nodes, sizeof *rendezvous->answer);
-    rendezvous->answer[node->index].is_owed = true;
+    rendezvous->answer[node->index] = (struct answer){ .is_owed = true,
+                                                       .of_name = is_named(run) };
     if (node == first)
         ask_first(run, node);
     else if (first->failure == NULL && rendezvous->probe_port > 0)
@@ -146,16 +157,18 @@ bool rendezvous_ask_again(struct run *run)
     struct rendezvous *rendezvous = run->rendezvous;
     size_t             i;
 
-    if (!must_reach(run) || run->plan->master_addr != NULL ||
-        master_is_found(&rendezvous->master) ||
+    if (!must_reach(run) || rendezvous->is_chosen ||
+        (is_named(run) ? master_name_is_good(&rendezvous->name)
+                       : master_found(&rendezvous->master) != NULL) ||
         (plan_is_first(run->plan) ? !rendezvous->was_busy || rendezvous->repeats > 0
                                   : rendezvous->repeats >= REPEATS))
         return false;
     rendezvous->repeats++;
-    for (i = 1; i < run->plan->nodes; i++)
+    for (i = is_named(run) ? 0 : 1; i < run->plan->nodes; i++)
         phase_await(run, run->node[i]);
-    for (i = 1; i < run->plan->nodes; i++) {
-        rendezvous->answer[i] = (struct answer){ .is_owed = true, .is_last = true };
+    for (i = is_named(run) ? 0 : 1; i < run->plan->nodes; i++) {
+        rendezvous->answer[i] = (struct answer){ .is_owed = true, .is_last = true,
+                                                 .of_name = is_named(run) };
         node_expect(run->node[i], "its answer to a probe", PROBE_S);
         ask_to_reach(run, run->node[i]);
     }
@@ -186,24 +199,54 @@ static bool must_reach(const struct run *run)
     return run->plan->nodes > 1;
 }
 
+/* Must all nodes that this muster starts find node 0 by --master_addr? With --no_ssh only node 0
+ * can tell, since it listens. */
+static bool is_named(const struct run *run)
+{
+    return run->options->master_addr != NULL &&
+           (!run->options->no_ssh || run->plan->node[0].node_rank == 0);
+}
+
 static void ask_first(struct run *run, struct node *node)
 {
     struct rendezvous *rendezvous = run->rendezvous;
     struct error       err;
 
+    if (lacks_iface(node))
+        return;
     if (must_reach(run) &&
         master_init(&rendezvous->master, run->plan, node->hello, &err) < 0) {
         node_fail(node, "probe", EXIT_UNREACHABLE, NULL, "%s", err.text);
         return;
     }
+    if (is_named(run) && rendezvous->name.nodes == 0)
+        master_name_init(&rendezvous->name, run->plan->nodes);
     if (node->state == NODE_STAYING)
         node_expect(node, "its answer to a probe", PROBE_S);
     else
         node_enter(node, NODE_PROBING, PROBE_S);
-    if (must_reach(run))
+    if (must_reach(run) || is_named(run))
         node_send(node, FRAME_PROBE,
                   json_pack("{s:s, s:s}", "op", "listen", "token", rendezvous->token));
-    ask_port(run, node);
+    if (!run->options->no_ssh)
+        ask_port(run, node);
+}
+
+/* With iface= in the hostfile, NCCL and Gloo get a name that they would not find. */
+static bool lacks_iface(struct node *node)
+{
+    const json_t *entry, *addresses = json_object_get(node->hello, "addresses");
+    size_t        i;
+
+    if (node->plan->iface == NULL)
+        return false;
+    json_array_foreach(addresses, i, entry)
+        if (strcmp(body_text(entry, "if"), node->plan->iface) == 0)
+            return false;
+    node_fail(node, "probe", EXIT_UNREACHABLE,
+              "give the name that ip addr shows there, or leave iface= out",
+              "interface %s, given by iface=, has no address", node->plan->iface);
+    return true;
 }
 
 /* Each generation gets another port, so that no old process can connect to it. */
@@ -219,16 +262,25 @@ static void ask_port(struct run *run, struct node *node)
                         given > 0));
 }
 
+/* Node 0 is asked only about --master_addr. */
 static void ask_to_reach(struct run *run, struct node *node)
 {
     const struct rendezvous *rendezvous = run->rendezvous;
+    json_t *body = json_pack("{s:s, s:s, s:i, s:i, s:o}", "op", "connect", "token",
+                             rendezvous->token, "port", rendezvous->probe_port, "timeout_ms",
+                             PROBE_CONNECT_MS, "addresses",
+                             node->index > 0 ? master_addresses(&rendezvous->master)
+                                             : json_array());
 
+    if (node->index > 0 && lacks_iface(node)) {
+        json_decref(body);
+        return;
+    }
     if (node->state == NODE_ANSWERED)
         node_enter(node, NODE_PROBING, PROBE_S);
-    node_send(node, FRAME_PROBE,
-              json_pack("{s:s, s:s, s:i, s:i, s:o}", "op", "connect", "token", rendezvous->token,
-                        "port", rendezvous->probe_port, "timeout_ms", PROBE_CONNECT_MS,
-                        "addresses", master_addresses(&rendezvous->master)));
+    if (is_named(run))
+        json_object_set_new(body, "name", json_string(run->options->master_addr));
+    node_send(node, FRAME_PROBE, body);
 }
 
 /* ---- answers ---- */
@@ -243,9 +295,19 @@ void rendezvous_take(struct run *run, struct node *node, const json_t *body)
         return;
     if (take_answer(run, node, body, &err) < 0)
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s", err.text);
-    else if (node->index > 0 || (!run->rendezvous->awaits_port &&
-                                 (run->rendezvous->probe_port > 0 || !must_reach(run))))
+    else if (has_all(run, node))
         has_given(run, node);
+}
+
+/* Has the node given every answer? */
+static bool has_all(const struct run *run, const struct node *node)
+{
+    const struct rendezvous *rendezvous = run->rendezvous;
+
+    if (node->index > 0)
+        return true;
+    return !rendezvous->awaits_port && !rendezvous->answer[0].of_name &&
+           (rendezvous->probe_port > 0 || !must_reach(run));
 }
 
 static bool owes(const struct run *run, const struct node *node)
@@ -287,13 +349,19 @@ static bool take_error(struct node *node, const json_t *body)
 static int take_answer(struct run *run, struct node *node, const json_t *body,
                        struct error *err)
 {
-    const char *op = body_text(body, "op");
+    struct rendezvous *rendezvous = run->rendezvous;
+    const char        *op = body_text(body, "op");
+    bool               is_connect = strcmp(op, "connect") == 0;
 
-    if (!owes(run, node) || (node->index > 0) != (strcmp(op, "connect") == 0))
+    if (!owes(run, node) || (node->index > 0 && !is_connect) ||
+        (node->index == 0 && is_connect && !rendezvous->answer[0].of_name))
         return err_set(err, "PROBED frame: muster did not ask for it");
-    if (node->index > 0)
-        return master_answer(&run->rendezvous->master, node->index, body, err);
-    return take_port(run, op, body, err);
+    if (!is_connect)
+        return take_port(run, op, body, err);
+    if (rendezvous->answer[node->index].of_name)
+        master_name_take(&rendezvous->name, node->index, body);
+    rendezvous->answer[node->index].of_name = false;
+    return node->index > 0 ? master_answer(&rendezvous->master, node->index, body, err) : 0;
 }
 
 /* Handles an answer of node 0: it listens, or holds MASTER_PORT. */
@@ -308,9 +376,9 @@ static int take_port(struct run *run, const char *op, const json_t *body, struct
     if (strcmp(op, "port") == 0) {
         run->plan->master_port = port;
         rendezvous->awaits_port = false;
-    } else if (must_reach(run) && rendezvous->probe_port == 0) {
+    } else if ((must_reach(run) || is_named(run)) && rendezvous->probe_port == 0) {
         rendezvous->probe_port = port;
-        for (i = 1; i < run->plan->nodes; i++)
+        for (i = is_named(run) ? 0 : 1; i < run->plan->nodes; i++)
             if (owes(run, run->node[i]) && node_takes_frames(run->node[i]))
                 ask_to_reach(run, run->node[i]);
     }
@@ -324,6 +392,12 @@ int rendezvous_choose(struct run *run)
     if (!run->options->no_ssh && !run->rendezvous->is_chosen && choose_address(run) < 0)
         return -1;
     run->rendezvous->is_chosen = true;
+    caution(run);
+    if (run->plan->command == COMMAND_CHECK && cautions_any(&run->outcome.cautions)) {
+        outcome_cause(&run->outcome, EXIT_UNREACHABLE, "check failed before any rank was started:");
+        return -1;
+    }
+    outcome_tell(&run->outcome);
     if (run->plan->master_addr == NULL)
         run->plan->master_addr = xstrdup("127.0.0.1");
     if (run->plan->master_port == 0)
@@ -339,8 +413,8 @@ static int choose_address(struct run *run)
 
     if (run->plan->nodes == 1 || master_choose(&run->rendezvous->master, run->plan, &err) == 0)
         return 0;
-    if (run->plan->master_addr != NULL) {
-        log_warn("%s; continuing with --master_addr %s", err.text, run->plan->master_addr);
+    if (is_named(run)) {
+        log_info("%s", err.text);
         return 0;
     }
     if (run_goes_on(run) && !plan_is_first(run->plan))
@@ -351,6 +425,23 @@ static int choose_address(struct run *run)
             "%s; is there a firewall between the nodes? --master_addr overrides the choice",
             err.text);
     return -1;
+}
+
+/* Only the user can know that --master_addr is right even so: a firewall may let MASTER_PORT
+ * through, but not the port on which node 0 has listened. */
+static void caution(struct run *run)
+{
+    const struct rendezvous *rendezvous = run->rendezvous;
+    size_t                   i;
+    char                    *text;
+
+    for (i = 0; i < rendezvous->name.nodes; i++) {
+        text = master_name_fault(&rendezvous->name, i, run->plan,
+                                 master_found(&rendezvous->master));
+        if (text != NULL)
+            outcome_caution(&run->outcome, run->plan->node[i].host, "%s", text);
+        free(text);
+    }
 }
 
 /* Gives up the nodes that the others cannot reach: other nodes may take their places. Of two

@@ -113,7 +113,7 @@ ok "a run with two spares" wait_for 20 both_run 0
 ok "... which wait" wait_for 20 sh -c '[ "$(grep -c "checked; it waits" err)" = 2 ]'
 muster drain --within 0 "$(run_id)" node1 >drained
 ok "one cannot be the first node: the other one can" wait_for 20 both_run 2
-ok "... and why" wait_for 20 grep -q 'node3: lost: node3: interface none0, given by iface=, has no address' err
+ok "... and why" wait_for 20 grep -q 'node3: lost: interface none0, given by iface=, has no address' err
 touch over
 finish_run 20
 is "... and the run ends well" "$rc" 0

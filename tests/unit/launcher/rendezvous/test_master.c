@@ -149,7 +149,27 @@ static void iface_limits_candidates(void **state)
     free(f->plan.node[0].iface);
     f->plan.node[0].iface = xstrdup("eth7");
     assert_int_equal(master_init(&f->master, &f->plan, f->hello, &err), -1);
-    assert_non_null(strstr(err.text, "eth7"));
+    assert_string_equal(err.text, "te1: no network interface has an address");
+}
+
+/* Nodes that reach the address that the user gave use the interfaces by which they do. */
+static void prefers_the_given_address(void **state)
+{
+    struct fixture *f = *state;
+
+    f->plan.master_addr = xstrdup("fd00::1");
+    assert_int_equal(master_init(&f->master, &f->plan, f->hello, NULL), 0);
+    assert_string_equal(f->master.candidate[0].addr, "fd00::1");
+    assert_string_equal(f->master.candidate[1].addr, "172.17.0.1");
+    answer(f, 1, "{\"reached\":[{\"addr\":\"fd00::1\",\"if\":\"ib0\"},"
+                 "{\"addr\":\"10.0.0.1\",\"if\":\"ens5\"}]}");
+    answer(f, 2, "{\"reached\":[{\"addr\":\"10.0.0.1\",\"if\":\"eth9\"},"
+                 "{\"addr\":\"fd00::1\",\"if\":\"ib1\"}]}");
+    assert_string_equal(master_found(&f->master), "fd00::1");
+    assert_int_equal(master_choose(&f->master, &f->plan, NULL), 0);
+    assert_string_equal(f->plan.master_addr, "fd00::1");
+    assert_string_equal(f->plan.node[1].iface, "ib0");
+    assert_string_equal(f->plan.node[2].iface, "ib1");
 }
 
 static void refuses_malformed_answers(void **state)
@@ -174,6 +194,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(tells_who_is_apart, set_up, tear_down),
         cmocka_unit_test_setup_teardown(keeps_what_the_user_gave, set_up, tear_down),
         cmocka_unit_test_setup_teardown(iface_limits_candidates, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(prefers_the_given_address, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refuses_malformed_answers, set_up, tear_down),
     };
 

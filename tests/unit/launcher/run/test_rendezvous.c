@@ -1,142 +1,14 @@
 /* test_rendezvous.c - the questions to nodes, until all know MASTER_ADDR and MASTER_PORT
- *
- * The test plays the phase and the generation. The agents of two nodes are fakes.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "exit_code.h"
+#include "rendezvous_fixture.h"
 #include "run/rendezvous.h"
-#include "run_fixture.h"
-
-#define LISTENS 4000 /* te1 listens on this port */
-
-static bool goes_on;
-
-/* --- the others ------------------------------------------------------------- */
-
-bool run_goes_on(const struct run *of)
-{
-    (void)of;
-    return goes_on;
-}
-
-void phase_await(struct run *of, struct node *which)
-{
-    (void)of;
-    told("await %s;", which->plan->host);
-}
-
-/* --- the run ---------------------------------------------------------------- */
-
-/* Both nodes are connected and have sent HELLO; muster has asked them nothing yet. */
-static int setup(void **state)
-{
-    size_t i;
-
-    (void)state;
-    run_fixture_begin();
-    goes_on = false;
-    run.phase.now = PHASE_CONNECTING;
-    for (i = 0; i < HOSTS; i++)
-        node[i].state = NODE_ANSWERED;
-    node[0].hello = json_pack("{s:[{s:s, s:s, s:b}]}", "addresses", "if", "eth1", "addr",
-                              "10.0.0.1", "loopback", 0);
-    run.rendezvous = rendezvous_new();
-    outcome_init(&run.outcome, &plan);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    size_t i;
-
-    (void)state;
-    rendezvous_free(run.rendezvous);
-    outcome_clear(&run.outcome);
-    free(plan.master_addr);
-    run_fixture_end();
-    for (i = 0; i < HOSTS; i++)
-        free(plan_node[i].iface);
-    return 0;
-}
-
-static void answer(size_t which, json_t *body)
-{
-    assert_non_null(body);
-    rendezvous_take(&run, &node[which], body);
-    json_decref(body);
-}
-
-static void expect_listen(void)
-{
-    json_t     *body = fake_expect(&fakes[0], FRAME_PROBE);
-    const char *op, *token;
-
-    assert_int_equal(json_unpack(body, "{s:s, s:s}", "op", &op, "token", &token), 0);
-    assert_string_equal(op, "listen");
-    assert_string_equal(token, rendezvous_token(run.rendezvous));
-    json_decref(body);
-}
-
-static void expect_port(int wanted, bool wants_it_only)
-{
-    json_t     *body = fake_expect(&fakes[0], FRAME_PROBE);
-    const char *op;
-    int         port, fixed;
-
-    assert_int_equal(json_unpack(body, "{s:s, s:i, s:b}", "op", &op, "port", &port, "fixed",
-                                 &fixed), 0);
-    assert_string_equal(op, "port");
-    assert_int_equal(port, wanted);
-    assert_int_equal(fixed, wants_it_only);
-    json_decref(body);
-}
-
-static void expect_connect(void)
-{
-    json_t     *body = fake_expect(&fakes[1], FRAME_PROBE);
-    const char *op, *token, *address;
-    int         port;
-
-    assert_int_equal(json_unpack(body, "{s:s, s:s, s:i, s:[s!]}", "op", &op, "token", &token,
-                                 "port", &port, "addresses", &address), 0);
-    assert_string_equal(op, "connect");
-    assert_string_equal(token, rendezvous_token(run.rendezvous));
-    assert_int_equal(port, LISTENS);
-    assert_string_equal(address, "10.0.0.1");
-    json_decref(body);
-}
-
-static void first_listens(void)
-{
-    answer(0, json_pack("{s:s, s:i}", "op", "listen", "port", LISTENS));
-}
-
-static void first_holds(int port)
-{
-    answer(0, json_pack("{s:s, s:i}", "op", "port", "port", port));
-}
-
-static void second_reaches(const char *address)
-{
-    answer(1, json_pack("{s:s, s:[{s:s, s:s}]}", "op", "connect", "reached", "addr", address, "if",
-                        "ens5"));
-}
-
-static void second_reaches_none(void)
-{
-    answer(1, json_pack("{s:s, s:[]}", "op", "connect", "reached"));
-}
 
 /* The first start, until te2's answer. */
 static void ask_both(void)
@@ -148,14 +20,6 @@ static void ask_both(void)
     first_listens();
     expect_connect();
     first_holds(29500);
-}
-
-static void expect_failure(size_t which, const char *stage, int exit_code, const char *text)
-{
-    assert_non_null(node[which].failure);
-    assert_string_equal(node[which].failure->stage, stage);
-    assert_int_equal(node[which].failure->exit_code, exit_code);
-    assert_string_equal(node[which].failure->text, text);
 }
 
 /* --- the first start ---------------------------------------------------------- */
@@ -356,18 +220,6 @@ static void test_not_reached(void **state)
     assert_null(node[1].failure);
 }
 
-static void test_address_is_given(void **state)
-{
-    (void)state;
-    plan.master_addr = strdup("te1.example");
-    ask_both();
-    second_reaches_none();
-    assert_false(rendezvous_ask_again(&run));
-    assert_int_equal(rendezvous_choose(&run), 0);
-    assert_string_equal(plan.master_addr, "te1.example");
-    assert_int_equal(run.outcome.cause, 0);
-}
-
 /* te1 was busy with its PLAN: muster asks once more, but only once. */
 static void test_first_was_busy(void **state)
 {
@@ -465,12 +317,24 @@ static void test_ports_in_turn(void **state)
     expect_port(1234, true);
 }
 
+/* As world_change() does: in it no address has been found. */
+static void make_another_plan(void)
+{
+    size_t i;
+
+    free(plan.master_addr);
+    plan.master_addr = NULL;
+    for (i = 0; i < NODES; i++) {
+        free(plan_node[i].iface);
+        plan_node[i].iface = NULL;
+    }
+}
+
 static void test_anew(void **state)
 {
     (void)state;
     run_once();
-    free(plan.master_addr); /* world_change() has made another plan */
-    plan.master_addr = NULL;
+    make_another_plan();
     rendezvous_anew(&run);
     expect_listen();
     expect_port(29501, false);
@@ -492,8 +356,7 @@ static void test_apart(void **state)
     (void)state;
     run_once();
     node[1].generation = 1; /* te2 has just come */
-    free(plan.master_addr);
-    plan.master_addr = NULL;
+    make_another_plan();
     goes_on = true;
     rendezvous_anew(&run);
     expect_listen();
@@ -525,7 +388,7 @@ static void test_port_holder(void **state)
     assert_string_equal(rendezvous_port_holder(run.rendezvous), "sshd (pid 7)");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, rendezvous_setup, rendezvous_teardown)
 
 int main(void)
 {
@@ -535,7 +398,7 @@ int main(void)
         TEST(test_ready_last),      TEST(test_without_first),  TEST(test_first_is_gone),
         TEST(test_stopped),         TEST(test_nobody_asked),   TEST(test_answer_of_another),
         TEST(test_no_port),         TEST(test_no_address),     TEST(test_not_reached),
-        TEST(test_address_is_given), TEST(test_first_was_busy), TEST(test_busy_for_ever),
+        TEST(test_first_was_busy), TEST(test_busy_for_ever),
         TEST(test_again),           TEST(test_again_port_first), TEST(test_ports_in_turn),
         TEST(test_anew),            TEST(test_apart),          TEST(test_port_holder),
     };
