@@ -42,7 +42,7 @@ struct waiting {
 static void keep_hup(const struct options *options);
 static int  read_hosts(const struct options *options, char *const *here, struct first_hosts *first);
 static bool may_wait(const struct options *options, const struct first_hosts *first);
-static struct select_rules rules_of(const struct options *options, const struct first_hosts *first);
+static struct select_rules rules_of(const struct options *options);
 static int  look(const struct options *options, char *const *here, struct first_hosts *first);
 static void look_again(const struct options *options, char *const *here, struct waiting *w);
 static void begin(const struct options *options, struct waiting *w);
@@ -76,7 +76,6 @@ void first_hosts_clear(struct first_hosts *first)
     selection_clear(&first->selection);
     hostlist_clear(&first->hosts);
     hostlist_clear(&first->named);
-    free(first->include);
     *first = (struct first_hosts){ 0 };
 }
 
@@ -96,14 +95,14 @@ static int read_hosts(const struct options *options, char *const *here, struct f
 {
     return options->discovery_script != NULL
                ? host_watch_ask(options, &first->hosts, &first->missing)
-               : host_source_find(options, here, &first->hosts, &first->include, &first->missing);
+               : host_source_find(options, here, &first->hosts, &first->missing);
 }
 
 /* Waiting is useless if the script cannot be executed, the hostfile cannot be read, or no hosts
  * could satisfy the rules: the user must correct these. */
 static bool may_wait(const struct options *options, const struct first_hosts *first)
 {
-    const struct select_rules rules = rules_of(options, first);
+    const struct select_rules rules = rules_of(options);
     const char               *script = options->discovery_script;
     struct error              why;
 
@@ -113,10 +112,10 @@ static bool may_wait(const struct options *options, const struct first_hosts *fi
            select_check(&rules, &why) == 0;
 }
 
-static struct select_rules rules_of(const struct options *options, const struct first_hosts *first)
+static struct select_rules rules_of(const struct options *options)
 {
     return (struct select_rules){
-        .include = first->include != NULL ? first->include : options->include,
+        .include = options->include,
         .exclude = options->exclude,
         .num_nodes = options->num_nodes,
         .takes_all = options_go_on(options) && options->num_ranks == 0,
@@ -129,7 +128,7 @@ static struct select_rules rules_of(const struct options *options, const struct 
 /* Are the hosts enough? -1: no; first->missing says why. Otherwise 0 or an exit status. */
 static int look(const struct options *options, char *const *here, struct first_hosts *first)
 {
-    const struct select_rules rules = rules_of(options, first);
+    const struct select_rules rules = rules_of(options);
     int                       status;
 
     selection_clear(&first->selection);

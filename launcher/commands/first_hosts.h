@@ -23,7 +23,6 @@ struct first_hosts {
     bool             is_enough; /* false: the fields above mean nothing yet */
     struct error     missing;   /* why they are not enough */
     struct hostlist  named;     /* hosts, before their GPUs were counted */
-    char            *include;   /* the selection made by CUDA_VISIBLE_DEVICES; NULL: none */
 };
 
 /* Looks once. Returns 0, or an exit status if there are not enough hosts and waiting is

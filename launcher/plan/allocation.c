@@ -11,6 +11,7 @@
 
 #include "hostrange.h"
 #include "number.h"
+#include "plan/cuda_devices.h"
 #include "plan/environ.h"
 #include "plan/local_hosts.h"
 #include "xalloc.h"
@@ -19,6 +20,8 @@ static int   slurm_hosts(char *const *here, struct hostlist *hosts, const char *
                          struct error *err);
 static int   slurm_gpus(char *const *here, const char **slots_by);
 static int   slurm_tasks(char *const *here, struct hostlist *hosts, struct error *err);
+static int   take_visible(const char *visible, struct hostlist *hosts, const char **slots_by,
+                          struct error *err);
 static bool  is_single(const struct hostlist *hosts);
 static void  set_slots(struct hostlist *hosts, int slots);
 static char *describe(const char *job, const struct hostlist *hosts, const char *slots_by);
@@ -27,6 +30,7 @@ int allocation_hosts(char *const *here, struct hostlist *hosts, char **words, st
 {
     const char *slurm = environ_value(here, "SLURM_JOB_NODELIST");
     const char *pbs = environ_value(here, "PBS_NODEFILE"), *id, *slots_by = NULL;
+    const char *visible = environ_value(here, VISIBLE_DEVICES);
     char       *job;
     int         rc;
 
@@ -40,11 +44,13 @@ int allocation_hosts(char *const *here, struct hostlist *hosts, char **words, st
     } else {
         return 0;
     }
+    if (rc == 0 && visible != NULL)
+        rc = take_visible(visible, hosts, &slots_by, err);
     if (rc < 0) {
         hostlist_clear(hosts);
         return -1;
     }
-    if (slots_by == NULL && is_single(hosts) && local_gpus() > 0) {
+    if (visible == NULL && slots_by == NULL && is_single(hosts) && local_gpus() > 0) {
         set_slots(hosts, local_gpus());
         slots_by = "GPUs of this machine";
     }
@@ -131,6 +137,30 @@ static int slurm_tasks(char *const *here, struct hostlist *hosts, struct error *
     }
     free(copy);
     return rc;
+}
+
+/* The batch system, or the user, has said which GPUs the job may use here: the same on every host.
+ * Only their number, if they are names: each GPU has its own. */
+static int take_visible(const char *visible, struct hostlist *hosts, const char **slots_by,
+                        struct error *err)
+{
+    struct strlist devices = { 0 };
+    char          *variable;
+    size_t         i;
+    int            rc = cuda_devices_read(visible, 0, &devices, err);
+
+    if (rc >= 0 && devices.count > 0) {
+        set_slots(hosts, (int)devices.count);
+        *slots_by = VISIBLE_DEVICES;
+    } else if (rc >= 0) {
+        *slots_by = *slots_by != NULL ? *slots_by : "no GPUs in " VISIBLE_DEVICES;
+    }
+    variable = cuda_devices_variable(&devices);
+    for (i = 0; i < hosts->count && rc >= 0 && cuda_devices_are_numbers(&devices); i++)
+        strlist_add(&hosts->host[i].env, variable);
+    free(variable);
+    strlist_clear(&devices);
+    return rc < 0 ? -1 : 0;
 }
 
 /* Does each host have one slot? A job that asked for nothing has one per host, too. */

@@ -1,8 +1,9 @@
 /* allocation.h - the hosts that a batch system has allocated to our job
  *
  * Slurm names them in SLURM_JOB_NODELIST, PBS in the file PBS_NODEFILE. A host has as many
- * slots as GPUs, if Slurm reports them; otherwise as many as tasks, unless each host has one
- * task; otherwise as many as this machine has GPUs; otherwise one.
+ * slots as CUDA_VISIBLE_DEVICES has GPUs, and these; otherwise as many as Slurm reports GPUs;
+ * otherwise as many as tasks, unless each host has one task; otherwise as many as this machine has
+ * GPUs; otherwise one.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_ALLOCATION_H

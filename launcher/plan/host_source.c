@@ -12,28 +12,30 @@
 
 #include "log.h"
 #include "plan/allocation.h"
+#include "plan/cuda_devices.h"
 #include "plan/environ.h"
 #include "plan/local_hosts.h"
 #include "plan/plan.h"
 #include "xalloc.h"
 
 static int  find(const struct options *options, char *const *here, struct hostlist *hosts,
-                 char **include, struct error *err);
+                 struct error *err);
 static int  read_file(const struct options *options, const char *path, struct hostlist *hosts,
                       struct error *err);
 static int  find_unnamed(const struct options *options, char *const *here, struct hostlist *hosts,
-                         char **include, struct error *err);
+                         struct error *err);
 static void tell_uncounted(const struct options *options, const char *path,
                            const struct hostlist *hosts);
+static void tell_unused(const struct options *options, char *const *here,
+                        const struct hostlist *hosts);
 
 int host_source_find(const struct options *options, char *const *here, struct hostlist *hosts,
-                     char **include, struct error *err)
+                     struct error *err)
 {
     struct error why;
 
     *hosts = (struct hostlist){ 0 };
-    *include = NULL;
-    if (find(options, here, hosts, include, err) < 0)
+    if (find(options, here, hosts, err) < 0)
         return -1;
     if (options->ssh_user == NULL || hostlist_set_user(hosts, options->ssh_user, &why) == 0)
         return 0;
@@ -42,19 +44,24 @@ int host_source_find(const struct options *options, char *const *here, struct ho
 }
 
 static int find(const struct options *options, char *const *here, struct hostlist *hosts,
-                char **include, struct error *err)
+                struct error *err)
 {
     const char *wcoll = environ_value(here, "WCOLL");
 
-    if (options->hosts != NULL)
-        return hostlist_from_argument(options->hosts, 1, hosts, err);
-    if (options->hostfile_given || strcmp(options->hostfile, "-") == 0)
-        return read_file(options, options->hostfile, hosts, err);
-    if (options->command == COMMAND_EXEC && wcoll != NULL && wcoll[0] != '\0')
-        return read_file(options, wcoll, hosts, err);
-    if (access(options->hostfile, F_OK) == 0)
-        return read_file(options, options->hostfile, hosts, err);
-    return find_unnamed(options, here, hosts, include, err);
+    const char *file = options->hostfile;
+    int         rc;
+
+    if (options->hosts == NULL && !options->hostfile_given && strcmp(file, "-") != 0) {
+        if (options->command == COMMAND_EXEC && wcoll != NULL && wcoll[0] != '\0')
+            file = wcoll;
+        else if (access(file, F_OK) < 0)
+            return find_unnamed(options, here, hosts, err);
+    }
+    rc = options->hosts != NULL ? hostlist_from_argument(options->hosts, 1, hosts, err)
+                                : read_file(options, file, hosts, err);
+    if (rc == 0)
+        tell_unused(options, here, hosts);
+    return rc;
 }
 
 static int read_file(const struct options *options, const char *path, struct hostlist *hosts,
@@ -71,7 +78,7 @@ static int read_file(const struct options *options, const char *path, struct hos
 
 /* A job on only this machine is a run without a hostfile, as in DeepSpeed. */
 static int find_unnamed(const struct options *options, char *const *here, struct hostlist *hosts,
-                        char **include, struct error *err)
+                        struct error *err)
 {
     char *words;
     int   rc = allocation_hosts(here, hosts, &words, err);
@@ -88,7 +95,7 @@ static int find_unnamed(const struct options *options, char *const *here, struct
         hostlist_clear(hosts);
     }
     log_info("no hostfile (%s): running on this machine alone", options->hostfile);
-    return local_hosts(options, here, hosts, include, err);
+    return local_hosts(options, here, hosts, err);
 }
 
 /* Warns about hosts without slots=N, unless commands/gpu_slots.c will ask them for their
@@ -101,4 +108,29 @@ static void tell_uncounted(const struct options *options, const char *path,
         log_warn("%s: hosts without slots=N have 1 slot here%s", path,
                  options->dry_run ? "; a run uses one slot per GPU"
                                   : ": with --no_ssh muster cannot count their GPUs");
+}
+
+/* CUDA_VISIBLE_DEVICES of this shell says nothing about other machines. Batch systems set it to the
+ * first GPUs, which the slots of a list of hosts are anyway. */
+static void tell_unused(const struct options *options, char *const *here,
+                        const struct hostlist *hosts)
+{
+    const char    *visible = environ_value(here, VISIBLE_DEVICES);
+    struct strlist devices = { 0 };
+    struct error   err;
+    int            most = 0;
+    size_t         i;
+
+    if (visible == NULL || command_table[options->command].kind != COMMAND_OF_RANKS ||
+        options->command == COMMAND_EXEC)
+        return;
+    for (i = 0; i < hosts->count; i++)
+        if (hosts->host[i].slots > most && env_get(&hosts->host[i].env, VISIBLE_DEVICES) == NULL)
+            most = hosts->host[i].slots;
+    if (most > 0 && (cuda_devices_read(visible, 0, &devices, &err) < 0 ||
+                     !cuda_devices_are_first(&devices) || (int)devices.count < most))
+        log_warn(VISIBLE_DEVICES "=%s is ignored, since the hosts have slots: write "
+                 "env:" VISIBLE_DEVICES "=... behind a host, or --include=HOST:0,1",
+                 visible);
+    strlist_clear(&devices);
 }

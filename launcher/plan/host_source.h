@@ -10,9 +10,8 @@
 #include "options/options.h"
 #include "plan/hostfile.h"
 
-/* *include receives the filter that CUDA_VISIBLE_DEVICES implies, if that variable is used
- * (local_hosts.h), or NULL; the caller frees it. here: environment. Returns -1 with err. */
+/* here: environment. Returns -1 with err. */
 int host_source_find(const struct options *options, char *const *here, struct hostlist *hosts,
-                     char **include, struct error *err);
+                     struct error *err);
 
 #endif

@@ -10,74 +10,63 @@
 #include <string.h>
 
 #include "log.h"
-#include "number.h"
+#include "plan/cuda_devices.h"
 #include "plan/environ.h"
 #include "xalloc.h"
 
-#define DEVICE_MOST 4095
-
-static void take_visible(const char *visible, struct hostlist *hosts, char **include);
-static int  highest_device(const char *list);
-static int  most(int a, int b);
-static int  count_words(const char *list);
+static int take_visible(const struct options *options, const char *visible, struct hostlist *hosts,
+                        struct error *err);
+static int most(int a, int b);
 
 int local_hosts(const struct options *options, char *const *here, struct hostlist *hosts,
-                char **include, struct error *err)
+                struct error *err)
 {
-    const char *visible = environ_value(here, "CUDA_VISIBLE_DEVICES");
-    bool        chosen = options->include != NULL || options->exclude != NULL ||
-                  options->num_gpus > 0 || options->num_ranks > 0;
-    int slots = local_gpus();
+    const char *visible = environ_value(here, VISIBLE_DEVICES);
+    int         slots = local_gpus();
 
-    *include = NULL;
     if (options->num_nodes > 1)
         return err_set(err, "--num_nodes %d without a hostfile: name the machines with "
                             "--hostfile or -H", options->num_nodes);
-    if (visible != NULL && visible[0] != '\0' && !chosen) {
-        take_visible(visible, hosts, include);
-        return 0;
-    }
-    if (visible != NULL && visible[0] != '\0')
-        log_warn("CUDA_VISIBLE_DEVICES=%s is ignored: --include, --exclude, --num_gpus or -np "
-                 "choose the devices", visible);
+    if (visible != NULL && options->include == NULL && options->exclude == NULL &&
+        options->command != COMMAND_EXEC)
+        return take_visible(options, visible, hosts, err);
+    if (visible != NULL && options->command != COMMAND_EXEC)
+        log_warn(VISIBLE_DEVICES "=%s is ignored: --%s chooses among all GPUs of this machine",
+                 visible, options->include != NULL ? "include" : "exclude");
     if (slots == 0)
         slots = most(1, most(options->num_ranks, options->num_gpus));
     hostlist_add(hosts, "localhost", slots);
     return 0;
 }
 
-/* Numbers become a filter, so that slots keep their numbers. Other names go into the host's
- * environment, and slot k is the k-th name. */
-static void take_visible(const char *visible, struct hostlist *hosts, char **include)
+/* The devices become the names of the slots, so that a run takes the first of them. Where none is
+ * visible, ranks are started as on a machine without GPUs. */
+static int take_visible(const struct options *options, const char *visible, struct hostlist *hosts,
+                        struct error *err)
 {
-    int highest = highest_device(visible);
+    struct strlist devices = { 0 };
+    int            wanted = most(options->num_ranks, options->num_gpus), gpus = local_gpus();
+    char          *variable;
+    int            rc = cuda_devices_read(visible, gpus, &devices, err);
 
-    if (highest >= 0) {
-        hostlist_add(hosts, "localhost", most(local_gpus(), highest + 1));
-        *include = xasprintf("localhost:%s", visible);
-        return;
+    if (rc == 1)
+        log_warn(VISIBLE_DEVICES "=%s: as CUDA does, muster reads it up to the first word that is "
+                 "no GPU of this machine: %zu %s", visible, devices.count,
+                 devices.count == 1 ? "GPU" : "GPUs");
+    if (rc >= 0 && devices.count > 0 && wanted > (int)devices.count)
+        rc = err_set(err, "%s %d: " VISIBLE_DEVICES "=%s has only %zu; ask for fewer, or unset it",
+                     options->num_ranks > 0 ? "-np" : "--num_gpus", wanted, visible, devices.count);
+    if (rc >= 0) {
+        if (rc == 0 && devices.count == 0 && gpus > 0)
+            log_warn(VISIBLE_DEVICES "=%s has none of the %d GPUs of this machine", visible, gpus);
+        hostlist_add(hosts, "localhost",
+                     devices.count > 0 ? (int)devices.count : most(1, wanted));
+        variable = cuda_devices_variable(&devices);
+        strlist_add(&hosts->host[0].env, variable);
+        free(variable);
     }
-    hostlist_add(hosts, "localhost", count_words(visible));
-    strlist_addf(&hosts->host[0].env, "CUDA_VISIBLE_DEVICES=%s", visible);
-}
-
-/* Returns the highest number in "2,3", or -1 if a word is not a number (UUIDs, MIG). */
-static int highest_device(const char *list)
-{
-    char   *copy = xstrdup(list), *rest = copy, *word;
-    int64_t number;
-    int     highest = -1;
-
-    while ((word = strsep(&rest, ",")) != NULL) {
-        if (parse_number(word, 0, DEVICE_MOST, &number, NULL) < 0) {
-            highest = -1;
-            break;
-        }
-        if (number > highest)
-            highest = (int)number;
-    }
-    free(copy);
-    return highest;
+    strlist_clear(&devices);
+    return rc < 0 ? -1 : 0;
 }
 
 static int most(int a, int b)
@@ -95,14 +84,5 @@ int local_gpus(void)
     if (glob(pattern != NULL ? pattern : "/dev/nvidia[0-9]*", GLOB_NOSORT, NULL, &found) == 0)
         count = (int)found.gl_pathc;
     globfree(&found);
-    return count;
-}
-
-static int count_words(const char *list)
-{
-    int count = 1;
-
-    for (; *list != '\0'; list++)
-        count += *list == ',';
     return count;
 }

@@ -13,13 +13,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "plan/cuda_devices.h"
 #include "plan/domain.h"
 #include "frame.h"
 #include "log.h"
 #include "plan/environ.h"
 #include "xalloc.h"
 
-#define DEVICES_VARIABLE "CUDA_VISIBLE_DEVICES"
 
 /* Data that all nodes share. */
 struct common {
@@ -410,18 +410,18 @@ static void make_argv(struct plan_rank *rank, const struct host *host,
  * env:CUDA_VISIBLE_DEVICES. Slot k is then the k-th name. */
 static int name_devices(struct plan_node *node, const struct host *host, struct error *err)
 {
-    const char *names = env_get(&host->env, DEVICES_VARIABLE);
-    int         last = node->slot[node->slots - 1];
-    size_t      length;
+    const char  *names = env_get(&host->env, VISIBLE_DEVICES);
+    int          last = node->slot[node->slots - 1];
+    struct error why;
 
-    while (names != NULL && *names != '\0') {
-        length = strcspn(names, ",");
-        strlist_add_bytes(&node->device, names, length);
-        names += length + (names[length] == ',');
-    }
+    if (names == NULL)
+        return 0;
+    if (cuda_devices_read(names, 0, &node->device, &why) < 0)
+        return err_set(err, "%s: %s", host->name, why.text);
+    node->has_no_gpus = node->device.count == 0;
     if (node->device.count > 0 && (size_t)last >= node->device.count)
-        return err_set(err, "%s: slot %d has no device: env:" DEVICES_VARIABLE " names %zu",
-                       host->name, last, node->device.count);
+        return err_set(err, "%s: slot %d has no device: " VISIBLE_DEVICES "=%s names %zu",
+                       host->name, last, names, node->device.count);
     return 0;
 }
 
@@ -466,8 +466,8 @@ static int check_env(const struct plan *plan, const struct options *options, str
         if (env_get(&own, copy) != NULL)
             rc = err_set(
                 err, "--env %s: muster itself sets this variable for each rank%s", copy,
-                strcmp(copy, DEVICES_VARIABLE) == 0
-                    ? "; use --include, or env:" DEVICES_VARIABLE " in the hostfile"
+                strcmp(copy, VISIBLE_DEVICES) == 0
+                    ? "; use --include, or env:" VISIBLE_DEVICES " in the hostfile"
                 : strncmp(copy, "MASTER_", 7) == 0 ? "; use --master_addr and --master_port"
                                                    : "");
         free(copy);

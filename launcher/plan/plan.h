@@ -36,7 +36,8 @@ struct plan_node {
     int   node_rank; /* in the world: its index in node[], except with --no_ssh */
     int  *slot;
     int   slots;
-    struct strlist    device; /* CUDA names of slots 0, 1 ... in the hostfile; empty: numbers */
+    struct strlist    device; /* CUDA names of slots 0, 1 ...; empty: numbers, unless has_no_gpus */
+    bool              has_no_gpus; /* CUDA_VISIBLE_DEVICES of the host names none */
     struct strlist    env; /* collected environment, the host's own variables last */
     struct plan_rank *rank;
     int               ranks;
@@ -112,6 +113,8 @@ bool plan_host_is_local(const struct host *host, const struct options *options);
  * after an empty string, the ones that apply unless the user sets them (NCCL_SOCKET_IFNAME,
  * GLOO_SOCKET_IFNAME). */
 void plan_rank_env(const struct plan *plan, size_t node, int index, struct strlist *env);
+/* Returns the number of the rank's GPU on the node, as far as it is known, for its cores. */
+int plan_rank_gpu(const struct plan_node *node, const struct plan_rank *rank);
 /* Returns MUSTER_NOTICE_FILE of a node in this generation; the caller frees it. */
 char *plan_notice_file(const struct plan *plan, size_t node);
 void plan_go_env(const struct plan *plan, size_t node, struct strlist *env);

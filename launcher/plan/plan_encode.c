@@ -196,7 +196,7 @@ static json_t *add_ranks(struct encoder *encoder, const struct plan *plan, size_
         json_array_append_new(ranks, json_pack("{s:i, s:i, s:i, s:o, s:o}",
                                                "rank", where->rank[i].rank,
                                                "local_rank", where->rank[i].local_rank,
-                                               "slot", where->rank[i].slot,
+                                               "slot", plan_rank_gpu(where, &where->rank[i]),
                                                "argv", add_argv(encoder, &where->rank[i].argv),
                                                "env", add_list(encoder, &env)));
         strlist_clear(&env);

@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -120,9 +121,9 @@ static void set_devices(const struct plan *plan, const struct plan_node *node,
     FILE  *out = text_open(&text, &size);
     int    i;
 
-    if (plan->one_gpu_per_rank)
+    if (plan->one_gpu_per_rank && !node->has_no_gpus)
         print_device(out, node, rank->slot);
-    for (i = 0; i < node->slots && !plan->one_gpu_per_rank; i++) {
+    for (i = 0; i < node->slots && !plan->one_gpu_per_rank && !node->has_no_gpus; i++) {
         if (i > 0)
             fputc(',', out);
         print_device(out, node, node->slot[i]);
@@ -130,6 +131,13 @@ static void set_devices(const struct plan *plan, const struct plan_node *node,
     fclose(out);
     env_set(env, "CUDA_VISIBLE_DEVICES", text);
     free(text);
+}
+
+int plan_rank_gpu(const struct plan_node *node, const struct plan_rank *rank)
+{
+    const char *name = node->device.count > 0 ? node->device.item[rank->slot] : "";
+
+    return isdigit((unsigned char)name[0]) ? atoi(name) : rank->slot;
 }
 
 static void print_device(FILE *out, const struct plan_node *node, int slot)

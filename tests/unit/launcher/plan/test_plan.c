@@ -142,7 +142,21 @@ static void devices(void **state)
     plan_rank_env(&plan, 0, 0, &env);
     assert_env(&env, "CUDA_VISIBLE_DEVICES", "GPU-b,MIG-d");
     strlist_clear(&env);
-    assert_error(make("te1 slots=4 env:CUDA_VISIBLE_DEVICES=a,b\n"), "te1: slot 3 has no device");
+    assert_error(make("te1 slots=4 env:CUDA_VISIBLE_DEVICES=GPU-a,GPU-b\n"),
+                 "te1: slot 3 has no device");
+    assert_error(make("te1 slots=4 env:CUDA_VISIBLE_DEVICES=0,1,1\n"), "te1: CUDA_VISIBLE_DEVICES");
+
+    assert_made("te1 slots=4 env:CUDA_VISIBLE_DEVICES=-1\n");
+    plan_rank_env(&plan, 0, 0, &env);
+    assert_env(&env, "CUDA_VISIBLE_DEVICES", "");
+    strlist_clear(&env);
+
+    /* A rank's cores are near its GPU. */
+    assert_made("te1 slots=4 env:CUDA_VISIBLE_DEVICES=7,6,5,GPU-d\n");
+    assert_int_equal(plan_rank_gpu(&plan.node[0], &plan.node[0].rank[0]), 6);
+    assert_int_equal(plan_rank_gpu(&plan.node[0], &plan.node[0].rank[1]), 3);
+    assert_made("te1 slots=4\n");
+    assert_int_equal(plan_rank_gpu(&plan.node[0], &plan.node[0].rank[1]), 3);
 }
 
 static void exec_is_one_a_node(void **state)

@@ -349,7 +349,7 @@ static void test_no_plan(void **state)
                      SPARE);
     assert_null(pool_make_node(&run, SPARE));
     expect_logged("test: warning: te3: cannot take part: te3: slot 1 has no device: "
-                  "env:CUDA_VISIBLE_DEVICES names 1\n");
+                  "CUDA_VISIBLE_DEVICES=0 names 1\n");
     assert_null(spare());
     assert_int_equal(member(SPARE)->state, MEMBER_AWAY);
     expect_cools_down();
