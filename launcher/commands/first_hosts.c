@@ -121,6 +121,7 @@ static struct select_rules rules_of(const struct options *options)
         .takes_all = options_go_on(options) && options->num_ranks == 0,
         .num_gpus = options->num_gpus,
         .num_ranks = options->num_ranks,
+        .per_node = options->per_node,
         .is_partial = options->discovery_script != NULL,
     };
 }

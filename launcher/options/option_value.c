@@ -229,6 +229,29 @@ int set_ranks_per_node(struct options *options, const struct option_row *row, co
     return set_integer(options, row, value, err);
 }
 
+/* pdsh's -R exec: the command runs here, once for each host, with the host in its words. */
+int set_remote_command(struct options *options, const struct option_row *row, const char *value,
+                       struct error *err)
+{
+    (void)row;
+    if (strcmp(value, "exec") != 0)
+        return err_set(err, "'%.40s' is pdsh's; leave it out: muster has its own SSH client",
+                       value);
+    options->transport = TRANSPORT_EXEC;
+    options->fills_in = true;
+    return 0;
+}
+
+/* mpirun's -npernode: one process per node sees all GPUs there. */
+int set_processes_per_node(struct options *options, const struct option_row *row,
+                           const char *value, struct error *err)
+{
+    if (options->command != COMMAND_RUN || strcmp(value, "1") != 0)
+        return set_integer(options, row, value, err);
+    options->per_node = true;
+    return 0;
+}
+
 /* torchrun's and srun's --nnodes: "2", or "2:2" for minimum and maximum. */
 int set_node_count(struct options *options, const struct option_row *row, const char *value,
                    struct error *err)

@@ -448,6 +448,10 @@ static int members_check(const struct options *options, struct error *err)
     if (members->max_ranks > 0 && members->min_ranks > members->max_ranks)
         return err_set(err, "--min-np %d is more than --max-np %d", members->min_ranks,
                        members->max_ranks);
+    if (options->per_node && (options->num_ranks > 0 || options->one_gpu_per_rank))
+        return err_set(err, "--per-node cannot be used together with %s%s",
+                       options->num_ranks > 0 ? "-np" : "--one-gpu-per-rank",
+                       options->num_ranks > 0 ? ": --num_nodes limits the nodes" : "");
     if (options->num_ranks > 0 && (members->spares > 0 || options_are_elastic(options)))
         return err_set(err, "-np cannot be used together with %s: write --num_nodes and --num_gpus",
                        members->spares > 0 ? "--spares" : "--nnodes MIN:MAX or --min-np");

@@ -90,6 +90,8 @@ struct options {
     char *master_addr;    /* NULL: muster chooses a reachable one */
     int   master_port;    /* 0: 29500 or a free one */
     bool  one_gpu_per_rank;
+    bool  fills_in; /* %h, %n and %u in the words of exec's command mean host, number and user */
+    bool  per_node; /* one rank per node, which sees all GPUs of the run there */
     bool  require_idle_gpus;
     bool  bind_cores;
     char *bind_core_list; /* NULL: all */

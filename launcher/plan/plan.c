@@ -6,6 +6,8 @@
 #include "plan/plan.h"
 
 #include <inttypes.h>
+#include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -51,7 +53,9 @@ static void  add_ranks(struct plan_node *node, int first, const struct host *hos
                        const struct common *common);
 static void  make_argv(struct plan_rank *rank, const struct host *host,
                        const struct program *program);
-static int   name_devices(struct plan_node *node, const struct host *host,
+static void  fill_in(const struct plan_node *node, struct strlist *words);
+static char *fill_in_word(const char *word, const char *host, const char *user, int number);
+static int   name_devices(struct plan_node *node, const struct host *host, bool per_node,
                           struct error *err);
 static int   collect_env(struct plan_node *node, const struct host *host,
                          const struct common *common, struct error *err);
@@ -75,6 +79,7 @@ int plan_make(struct plan *plan, const struct options *options,
         .master_addr = options->master_addr != NULL ? xstrdup(options->master_addr) : NULL,
         .master_port = options->master_port,
         .one_gpu_per_rank = options->one_gpu_per_rank,
+        .per_node = options->per_node,
         .max_restarts = options->max_restarts,
         .generation = options->first_generation,
         .first_generation = options->first_generation,
@@ -305,7 +310,7 @@ static int add_node(struct plan *plan, const struct selected *selected,
     bool                  is_exec = options->command == COMMAND_EXEC;
     int                   ranks = command_is(options->command, COMMAND_NODE_JOB) ? 0
                                   : is_exec                           ? 1 : selected->slots;
-    int                   first = plan->world_size;
+    int                   first = plan->world_size, slots = selected->slots + selected->more;
     int                   node_rank = (int)(selected - common->selection->node);
 
     plan->world_size += ranks;
@@ -326,12 +331,12 @@ static int add_node(struct plan *plan, const struct selected *selected,
         .on_demand_price = host->on_demand_price,
         .is_local = options->no_ssh || plan_host_is_local(host, options),
         .node_rank = node_rank,
-        .slot = xmemdup(selected->slot, (size_t)selected->slots * sizeof *selected->slot),
-        .slots = selected->slots,
+        .slot = xmemdup(selected->slot, (size_t)slots * sizeof *selected->slot),
+        .slots = slots,
         .ranks = ranks,
     };
     add_ranks(node, first, host, common);
-    if (!is_exec && name_devices(node, host, err) < 0)
+    if (!is_exec && name_devices(node, host, options->per_node, err) < 0)
         return -1;
     return collect_env(node, host, common, err);
 }
@@ -389,6 +394,8 @@ static void add_ranks(struct plan_node *node, int first, const struct host *host
         /* The GPU that a script uses if it goes by LOCAL_RANK. */
         rank->slot = common->options->command == COMMAND_EXEC ? 0 : node->slot[rank->local_rank];
         make_argv(rank, host, common->program);
+        if (common->options->fills_in)
+            fill_in(node, &rank->argv);
     }
 }
 
@@ -406,9 +413,51 @@ static void make_argv(struct plan_rank *rank, const struct host *host,
     strlist_append(&rank->argv, &program->args);
 }
 
+/* As pdsh -R exec does. */
+static void fill_in(const struct plan_node *node, struct strlist *words)
+{
+    const struct passwd *self = node->user == NULL ? getpwuid(getuid()) : NULL;
+    const char          *user = node->user != NULL ? node->user
+                                : self != NULL     ? self->pw_name : "";
+    size_t               i;
+    char                *word;
+
+    for (i = 0; i < words->count; i++) {
+        word = fill_in_word(words->item[i], node->host, user, node->node_rank);
+        free(words->item[i]);
+        words->item[i] = word;
+    }
+}
+
+/* Puts them for %h, %u and %n, and "%" for "%%"; other words stay. */
+static char *fill_in_word(const char *word, const char *host, const char *user, int number)
+{
+    char  *text;
+    size_t size;
+    FILE  *out = open_memstream(&text, &size);
+
+    if (out == NULL)
+        xalloc_die();
+    for (; *word != '\0'; word++) {
+        if (*word != '%' || word[1] == '\0' || strchr("hun%", word[1]) == NULL) {
+            fputc(*word, out);
+            continue;
+        }
+        word++;
+        if (*word == 'n')
+            fprintf(out, "%d", number);
+        else
+            fputs(*word == 'h' ? host : *word == 'u' ? user : "%", out);
+    }
+    if (fclose(out) != 0)
+        xalloc_die();
+    return text;
+}
+
 /* The hostfile may give a host's GPUs other names (UUIDs, MIG instances) with
- * env:CUDA_VISIBLE_DEVICES. Slot k is then the k-th name. */
-static int name_devices(struct plan_node *node, const struct host *host, struct error *err)
+ * env:CUDA_VISIBLE_DEVICES. Slot k is then the k-th name; the one rank of --per-node gets all. */
+static int name_devices(struct plan_node *node, const struct host *host, bool per_node,
+                        struct error *err)
 {
     const char  *names = env_get(&host->env, VISIBLE_DEVICES);
     int          last = node->slot[node->slots - 1];
@@ -419,7 +468,7 @@ static int name_devices(struct plan_node *node, const struct host *host, struct 
     if (cuda_devices_read(names, 0, &node->device, &why) < 0)
         return err_set(err, "%s: %s", host->name, why.text);
     node->has_no_gpus = node->device.count == 0;
-    if (node->device.count > 0 && (size_t)last >= node->device.count)
+    if (node->device.count > 0 && !per_node && (size_t)last >= node->device.count)
         return err_set(err, "%s: slot %d has no device: " VISIBLE_DEVICES "=%s names %zu",
                        host->name, last, names, node->device.count);
     return 0;

@@ -70,6 +70,7 @@ struct plan {
     char             *master_addr; /* NULL until known */
     int               master_port; /* 0 until known */
     bool              one_gpu_per_rank;
+    bool              per_node; /* each node has one rank, which sees all its GPUs */
 };
 
 /* Returns the name of a node in output, reports and tables. */

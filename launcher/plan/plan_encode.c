@@ -55,7 +55,8 @@ int plan_encode(const struct plan *plan, size_t node, const struct options *opti
                      "world_size", plan->world_size, "node_rank", plan->node[node].node_rank,
                      "node_count", plan->node_count, "grace_s", options->grace_s,
                      "heartbeat_s", options->heartbeat_s, "lease_s", options->dead_after_s,
-                     "credit", (json_int_t)terms->credit, "omp_default", !is_exec);
+                     "credit", (json_int_t)terms->credit, "omp_default",
+                     !is_exec && !plan->per_node);
     set_common(&encoder, body, plan, node, options);
     if (!terms->is_check)
         set_files(&encoder, body, plan, options);

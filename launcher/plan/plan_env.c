@@ -6,10 +6,13 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "plan/plan.h"
 #include "xalloc.h"
 
+static void set_node(const struct plan *plan, const struct plan_node *node, struct strlist *env);
+static int  devices_of(const struct plan *plan, const struct plan_node *node);
 static void set_devices(const struct plan *plan, const struct plan_node *node,
                         const struct plan_rank *rank, struct strlist *env);
 static void print_device(FILE *out, const struct plan_node *node, int slot);
@@ -24,30 +27,31 @@ void plan_rank_env(const struct plan *plan, size_t node, int index, struct strli
     const struct {
         const char *name;
         int         value;
+        bool        per_node; /* also with --per-node */
     } numbers[] = {
-        { "RANK", rank->rank },
-        { "LOCAL_RANK", rank->local_rank },
-        { "WORLD_SIZE", plan->world_size },
-        { "LOCAL_WORLD_SIZE", where->ranks },
-        { "LOCAL_SIZE", where->ranks },
-        { "NODE_RANK", where->node_rank },
-        { "GROUP_RANK", where->node_rank },
-        { "CROSS_RANK", where->node_rank },
-        { "GROUP_WORLD_SIZE", plan->node_count },
-        { "CROSS_SIZE", plan->node_count },
-        { "TORCHELASTIC_RESTART_COUNT", plan->generation },
-        { "TORCHELASTIC_MAX_RESTARTS", plan->max_restarts },
-        { "HOROVOD_RANK", rank->rank },
-        { "HOROVOD_SIZE", plan->world_size },
-        { "HOROVOD_LOCAL_RANK", rank->local_rank },
-        { "HOROVOD_LOCAL_SIZE", where->ranks },
-        { "HOROVOD_CROSS_RANK", where->node_rank },
-        { "HOROVOD_CROSS_SIZE", plan->node_count },
-        { "OMPI_COMM_WORLD_RANK", rank->rank },
-        { "OMPI_COMM_WORLD_SIZE", plan->world_size },
-        { "OMPI_COMM_WORLD_LOCAL_RANK", rank->local_rank },
-        { "OMPI_COMM_WORLD_LOCAL_SIZE", where->ranks },
-        { "OMPI_COMM_WORLD_NODE_RANK", rank->local_rank },
+        { "RANK", rank->rank, true },
+        { "WORLD_SIZE", plan->world_size, true },
+        { "NODE_RANK", where->node_rank, true },
+        { "GROUP_RANK", where->node_rank, true },
+        { "GROUP_WORLD_SIZE", plan->node_count, true },
+        { "LOCAL_RANK", rank->local_rank, false },
+        { "LOCAL_WORLD_SIZE", where->ranks, false },
+        { "LOCAL_SIZE", where->ranks, false },
+        { "CROSS_RANK", where->node_rank, false },
+        { "CROSS_SIZE", plan->node_count, false },
+        { "TORCHELASTIC_RESTART_COUNT", plan->generation, false },
+        { "TORCHELASTIC_MAX_RESTARTS", plan->max_restarts, false },
+        { "HOROVOD_RANK", rank->rank, false },
+        { "HOROVOD_SIZE", plan->world_size, false },
+        { "HOROVOD_LOCAL_RANK", rank->local_rank, false },
+        { "HOROVOD_LOCAL_SIZE", where->ranks, false },
+        { "HOROVOD_CROSS_RANK", where->node_rank, false },
+        { "HOROVOD_CROSS_SIZE", plan->node_count, false },
+        { "OMPI_COMM_WORLD_RANK", rank->rank, false },
+        { "OMPI_COMM_WORLD_SIZE", plan->world_size, false },
+        { "OMPI_COMM_WORLD_LOCAL_RANK", rank->local_rank, false },
+        { "OMPI_COMM_WORLD_LOCAL_SIZE", where->ranks, false },
+        { "OMPI_COMM_WORLD_NODE_RANK", rank->local_rank, false },
     };
     char  *notice;
     size_t i;
@@ -57,8 +61,12 @@ void plan_rank_env(const struct plan *plan, size_t node, int index, struct strli
     if (plan->command == COMMAND_EXEC)
         return;
     for (i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        env_setf(env, numbers[i].name, "%d", numbers[i].value);
-    env_set(env, "TORCHELASTIC_RUN_ID", plan->run_id);
+        if (numbers[i].per_node || !plan->per_node)
+            env_setf(env, numbers[i].name, "%d", numbers[i].value);
+    if (plan->per_node)
+        set_node(plan, where, env);
+    else
+        env_set(env, "TORCHELASTIC_RUN_ID", plan->run_id);
     notice = plan_notice_file(plan, node);
     env_set(env, "MUSTER_NOTICE_FILE", notice);
     free(notice);
@@ -69,6 +77,22 @@ void plan_rank_env(const struct plan *plan, size_t node, int index, struct strli
     if (plan->master_port > 0)
         env_setf(env, "MASTER_PORT", "%d", plan->master_port);
     set_devices(plan, where, rank, env);
+}
+
+/* What programs that start processes themselves read: torchrun PET_*, llamafactory-cli and swift
+ * NNODES and NPROC_PER_NODE, scripts with JAX the others. LOCAL_RANK and torchrun's own variables
+ * would tell such a program that it is one of those processes. */
+static void set_node(const struct plan *plan, const struct plan_node *node, struct strlist *env)
+{
+    int processes = devices_of(plan, node);
+
+    env_setf(env, "NNODES", "%d", plan->node_count);
+    env_setf(env, "NPROC_PER_NODE", "%d", processes);
+    env_setf(env, "PET_NNODES", "%d", plan->node_count);
+    env_setf(env, "PET_NODE_RANK", "%d", node->node_rank);
+    env_setf(env, "PET_NPROC_PER_NODE", "%d", processes);
+    env_setf(env, "JAX_NUM_PROCESSES", "%d", plan->node_count);
+    env_setf(env, "JAX_PROCESS_ID", "%d", node->node_rank);
 }
 
 /* The node is in the name because nodes may share a machine; the generation, because a file of
@@ -83,11 +107,19 @@ char *plan_notice_file(const struct plan *plan, size_t node)
 void plan_go_env(const struct plan *plan, size_t node, struct strlist *env)
 {
     const char *iface = plan->node[node].iface;
+    bool        is_v6;
 
     if (plan->command == COMMAND_EXEC)
         return;
     env_set(env, "MASTER_ADDR", plan->master_addr);
     env_setf(env, "MASTER_PORT", "%d", plan->master_port);
+    if (plan->per_node) {
+        env_set(env, "PET_MASTER_ADDR", plan->master_addr);
+        env_setf(env, "PET_MASTER_PORT", "%d", plan->master_port);
+        is_v6 = strchr(plan->master_addr, ':') != NULL;
+        env_setf(env, "JAX_COORDINATOR_ADDRESS", "%s%s%s:%d", is_v6 ? "[" : "", plan->master_addr,
+                 is_v6 ? "]" : "", plan->master_port);
+    }
     if (iface == NULL)
         return;
     strlist_add(env, "");
@@ -123,14 +155,20 @@ static void set_devices(const struct plan *plan, const struct plan_node *node,
 
     if (plan->one_gpu_per_rank && !node->has_no_gpus)
         print_device(out, node, rank->slot);
-    for (i = 0; i < node->slots && !plan->one_gpu_per_rank && !node->has_no_gpus; i++) {
+    for (i = 0; i < devices_of(plan, node) && !plan->one_gpu_per_rank && !node->has_no_gpus; i++) {
         if (i > 0)
             fputc(',', out);
-        print_device(out, node, node->slot[i]);
+        print_device(out, node, plan->per_node && node->device.count > 0 ? i : node->slot[i]);
     }
     fclose(out);
     env_set(env, "CUDA_VISIBLE_DEVICES", text);
     free(text);
+}
+
+/* Returns how many devices the ranks of the node see. */
+static int devices_of(const struct plan *plan, const struct plan_node *node)
+{
+    return plan->per_node && node->device.count > 0 ? (int)node->device.count : node->slots;
 }
 
 int plan_rank_gpu(const struct plan_node *node, const struct plan_rank *rank)

@@ -16,6 +16,7 @@
 #include "exit_code.h"
 #include "log.h"
 #include "plan/environ.h"
+#include "plan/wrapper.h"
 #include "xalloc.h"
 
 /* How a file looks from this machine. It may still exist on the nodes: their agents look
@@ -27,7 +28,7 @@ static int        find_command(const struct options *options, struct program *pr
 static int        find_script(const struct options *options, char *const *here,
                               const char *cwd, struct program *program, int *exit_code,
                               struct error *err);
-static bool        is_launcher(const char *script);
+static void        tell_wrapper(const struct options *options, const char *cwd);
 static int        add_python(const struct options *options, char *const *here,
                              struct program *program, struct error *err);
 static int        find_check(char *const *here, struct program *program, int *exit_code,
@@ -106,12 +107,10 @@ static int find_script(const struct options *options, char *const *here, const c
     enum sight  sight = found != NULL ? SIGHT_EXECUTABLE : look_at(script, cwd);
     const char *command = command_nearby(script);
 
-    if (!options->module && is_launcher(script))
-        log_warn("%s starts ranks itself, and would run once per slot; to let muster start them, "
-                 "leave it out: muster [OPTIONS] SCRIPT", script);
+    tell_wrapper(options, cwd);
     program->is_python = options->module || (is_py && !options->no_python);
     program->script = program->is_python && !options->module ? script : NULL;
-    program->wants_local_rank = !options->no_local_rank &&
+    program->wants_local_rank = !options->no_local_rank && !options->per_node &&
                                 (program->is_python || options->no_python);
     *exit_code = EXIT_NOT_FOUND;
     if (program->is_python && add_python(options, here, program, err) < 0)
@@ -142,17 +141,20 @@ static int find_script(const struct options *options, char *const *here, const c
     return 0;
 }
 
-static bool is_launcher(const char *script)
+/* Says how a program that starts ranks itself is started here, unless the user knows. */
+static void tell_wrapper(const struct options *options, const char *cwd)
 {
-    static const char *const names[] = { "deepspeed", "torchrun",  "mpirun", "mpiexec",
-                                         "orterun",   "horovodrun", "srun",  "pdsh" };
-    const char *slash = strrchr(script, '/'), *name = slash != NULL ? slash + 1 : script;
-    size_t      i;
+    struct wrapper wrapper = wrapper_find(options, cwd);
 
-    for (i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return false;
+    if (wrapper.words != NULL && !wrapper.is_of_node)
+        log_warn("%s starts ranks itself, and would run once per %s; to let muster start them, "
+                 "leave it out: muster [OPTIONS] SCRIPT", wrapper.words,
+                 options->per_node ? "node" : "slot");
+    else if (wrapper.words != NULL && !options->per_node)
+        log_warn("%s starts ranks itself, and would run once per slot; write --per-node to run it "
+                 "once per node, with all its GPUs, or leave it out: muster [OPTIONS] SCRIPT",
+                 wrapper.words);
+    wrapper_clear(&wrapper);
 }
 
 /* Adds PYTHON -u [-m]; the script follows. With -u, as in DeepSpeed, a rank's output appears as

@@ -86,6 +86,10 @@ int select_slots(const struct hostlist *hosts, const struct select_rules *rules,
         number_slots(selection, rules->num_gpus);
     if (rules->num_ranks > 0 && limit_ranks(selection, rules->num_ranks, err) < 0)
         goto out;
+    for (i = 0; i < selection->count && rules->per_node; i++) {
+        selection->node[i].more = selection->node[i].slots - 1;
+        selection->node[i].slots = 1;
+    }
     rc = 0;
 out:
     for (i = 0; i < hosts->count; i++)

@@ -15,8 +15,9 @@
 
 struct selected {
     const struct host *host; /* borrowed from the hostlist */
-    int               *slot; /* ascending slot numbers, at least one */
-    int                slots;
+    int               *slot; /* slots + more ascending slot numbers, at least one */
+    int                slots; /* each gets a rank */
+    int                more;  /* slots that the one rank of the node sees, too; else 0 */
 };
 
 struct selection {
@@ -31,6 +32,7 @@ struct select_rules {
     int         num_gpus;  /* -1: not given */
     int         num_ranks; /* -np; 0: not given: take the first N slots */
     bool        takes_all;  /* also take hosts beyond num_nodes: they may join later */
+    bool        per_node;   /* each node gets one rank */
     bool        is_partial; /* hosts come and go: a filter may name missing ones */
 };
 

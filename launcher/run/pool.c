@@ -75,7 +75,8 @@ static void take_hosts(struct pool *pool, const struct selection *hosts)
 
         membership_add(&pool->members, host->host->name, host->slots);
         pool->item[i].host = *host;
-        pool->item[i].host.slot = xmemdup(host->slot, (size_t)host->slots * sizeof(int));
+        pool->item[i].host.slot =
+            xmemdup(host->slot, (size_t)(host->slots + host->more) * sizeof(int));
     }
 }
 
@@ -258,9 +259,9 @@ static void add_host(struct run *run, const struct selected *listed)
         return;
     }
     host_copy(&item.own, host);
-    item.host =
-        (struct selected){ NULL, xmemdup(listed->slot, (size_t)listed->slots * sizeof(int)),
-                           listed->slots };
+    item.host = *listed;
+    item.host.slot = xmemdup(listed->slot,
+                             (size_t)(listed->slots + listed->more) * sizeof(int));
     pool->item = xreallocarray(pool->item, pool->members.count + 1, sizeof *pool->item);
     pool->item[membership_add(&pool->members, item.own.name, listed->slots)] = item;
     for (i = 0; i < pool->members.count; i++) /* realloc() may have moved them */

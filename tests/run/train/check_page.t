@@ -47,7 +47,7 @@ is "a curve for each collective" "$(page "p.tags.count('polyline')")" 6
 
 run muster check --grace 2 -H node1 --env 'GLOO_SOCKET_IFNAME=<b>&"' --np 2 --html page.html -- -n 1
 is "an interface with such a name is none" "$rc" 2
-run muster check --grace 2 -H node1:2 --env 'GLOO_SOCKET_IFNAME=<b>&"' --html page.html -- -n 1
+run muster --grace 2 -H node1:2 --env 'GLOO_SOCKET_IFNAME=<b>&"' muster-train check --html=page.html -n 1
 is "a failure makes a page, too" "$rc" 3
 ok "... that tells it, and is no HTML of others" grep -q '&lt;b&gt;&amp;&quot;: no such interface' page.html
 

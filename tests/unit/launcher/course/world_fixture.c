@@ -156,7 +156,7 @@ int world_fixture_begin(void **state)
     hosts.count = HOSTS;
     for (i = 0; i < HOSTS; i++) {
         host[i] = (struct host){ .name = (char *)names[i], .slots = 2 };
-        selected[i] = (struct selected){ &host[i], slots, 2 };
+        selected[i] = (struct selected){ .host = &host[i], .slot = slots, .slots = 2 };
         members.item[i].slots = 2;
     }
     members.ranks[0] = members.ranks[1] = 2;

@@ -72,7 +72,7 @@ static int setup(void **state)
     for (i = 0; i < HOSTS + 1; i++) {
         host[i] =
             (struct host){ .name = i < HOSTS ? (char *)names[i] : (char *)"te4", .slots = 2 };
-        selected[i] = (struct selected){ &host[i], slots, 2 };
+        selected[i] = (struct selected){ .host = &host[i], .slot = slots, .slots = 2 };
     }
     selected[HOSTS + 1] = selected[HOSTS];
     hosts = (struct selection){ selected, HOSTS };
