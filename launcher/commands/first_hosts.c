@@ -114,16 +114,11 @@ static bool may_wait(const struct options *options, const struct first_hosts *fi
 
 static struct select_rules rules_of(const struct options *options)
 {
-    return (struct select_rules){
-        .include = options->include,
-        .exclude = options->exclude,
-        .num_nodes = options->num_nodes,
-        .takes_all = options_go_on(options) && options->num_ranks == 0,
-        .num_gpus = options->num_gpus,
-        .num_ranks = options->num_ranks,
-        .per_node = options->per_node,
-        .is_partial = options->discovery_script != NULL,
-    };
+    struct select_rules rules = select_rules_of(options);
+
+    rules.takes_all = options_go_on(options) && options->num_ranks == 0;
+    rules.is_partial = options->discovery_script != NULL;
+    return rules;
 }
 
 /* Are the hosts enough? -1: no; first->missing says why. Otherwise 0 or an exit status. */

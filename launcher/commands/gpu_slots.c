@@ -63,14 +63,14 @@ static bool is_wanted(const struct options *options, const struct hostlist *host
 static int choose(struct hostlist *hosts, const struct select_rules *rules,
                   struct selection *chosen, struct error *err)
 {
-    struct select_rules by_host = { .include = rules->include, .exclude = rules->exclude,
-                                    .num_nodes = rules->num_nodes, .num_gpus = -1,
-                                    .takes_all = rules->takes_all,
-                                    .is_partial = rules->is_partial };
+    struct select_rules by_host = *rules;
     struct selected     counted;
     size_t              i, count = 0;
     int                 rc;
 
+    by_host.num_gpus = -1;
+    by_host.num_ranks = 0;
+    by_host.per_node = false;
     for (i = 0; i < hosts->count; i++)
         if (!hosts->host[i].is_counted)
             hosts->host[i].slots = HOST_SLOTS_MAX;

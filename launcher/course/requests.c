@@ -90,16 +90,15 @@ static int scale(const struct strlist *words, char *answer, size_t size, void *a
 
 void requests_hosts(const struct hostlist *hosts, const char *words, void *arg)
 {
-    struct run               *run = arg;
-    const struct select_rules rules = { .include = run->options->include,
-                                        .exclude = run->options->exclude,
-                                        .num_nodes = -1,
-                                        .num_gpus = run->options->num_gpus,
-                                        .is_partial = true };
-    struct selection          listed;
-    struct error              err;
+    struct run         *run = arg;
+    struct select_rules rules = select_rules_of(run->options);
+    struct selection    listed;
+    struct error        err;
 
     (void)words;
+    rules.num_nodes = -1;
+    rules.num_ranks = 0;
+    rules.is_partial = true;
     if (!run_goes_on(run))
         return; /* its nodes do not change */
     if (select_slots(hosts, &rules, &listed, &err) < 0) {

@@ -43,6 +43,18 @@ static void  number_slots(struct selection *selection, int count);
 static int   limit_ranks(struct selection *selection, int count, struct error *err);
 static void  limit_nodes(struct selection *selection, size_t count);
 
+struct select_rules select_rules_of(const struct options *options)
+{
+    return (struct select_rules){
+        .include = options->include,
+        .exclude = options->exclude,
+        .num_nodes = options->num_nodes,
+        .num_gpus = options->num_gpus,
+        .num_ranks = options->num_ranks,
+        .per_node = options->per_node,
+    };
+}
+
 int select_slots(const struct hostlist *hosts, const struct select_rules *rules,
                  struct selection *selection, struct error *err)
 {

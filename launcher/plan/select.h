@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 
+#include "options/options.h"
 #include "plan/hostfile.h"
 
 struct selected {
@@ -35,6 +36,9 @@ struct select_rules {
     bool        per_node;   /* each node gets one rank */
     bool        is_partial; /* hosts come and go: a filter may name missing ones */
 };
+
+/* Returns what the options choose, at the first start: all but takes_all and is_partial. */
+struct select_rules select_rules_of(const struct options *options);
 
 /* Returns 0, or -1 with the reason in err: unknown host, no such slot, rules that exclude each
  * other, no slot left, fewer slots than num_ranks. Free with selection_clear(). */

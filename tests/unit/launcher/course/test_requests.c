@@ -81,6 +81,8 @@ void pool_offer(struct run *of, const struct selection *hosts, double save_s)
         told("%s:", hosts->node[i].host->name);
         for (slot = 0; slot < hosts->node[i].slots; slot++)
             told("%d", hosts->node[i].slot[slot]);
+        for (; slot < hosts->node[i].slots + hosts->node[i].more; slot++)
+            told("+%d", hosts->node[i].slot[slot]);
         told(" ");
     }
     told("save in %g;", save_s);
@@ -306,6 +308,10 @@ static void test_numbers(void **state)
     options.num_gpus = 1;
     list("te1:2,te2:2");
     expect_told("te1:0 te2:0 save in 77;");
+    options.num_gpus = -1;
+    options.per_node = true; /* new hosts get one rank, too */
+    list("te1:2,te2:2");
+    expect_told("te1:0+1 te2:0+1 save in 77;");
 }
 
 static void test_no_host_is_left(void **state)

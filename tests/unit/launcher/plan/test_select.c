@@ -20,7 +20,8 @@
 
 static const char pool[] = "worker-0:4,worker-1:4";
 
-/* "worker-0:0,1 worker-1:3", or "error: why". Caller frees. */
+/* "worker-0:0,1 worker-1:3", with "+2" for another slot that the rank sees, or "error: why". Caller
+ * frees. */
 static char *selected(const char *hosts_text, const struct select_rules *rules)
 {
     struct hostlist  hosts;
@@ -41,6 +42,8 @@ static char *selected(const char *hosts_text, const struct select_rules *rules)
         assert_true(selection.node[i].slots > 0);
         for (slot = 0; slot < selection.node[i].slots; slot++)
             fprintf(out, "%s%d", slot > 0 ? "," : "", selection.node[i].slot[slot]);
+        for (; slot < selection.node[i].slots + selection.node[i].more; slot++)
+            fprintf(out, "+%d", selection.node[i].slot[slot]);
     }
     fclose(out);
     selection_clear(&selection);
@@ -66,6 +69,19 @@ static void check(const char *hosts, const struct select_rules *rules, const cha
 #define NOT_A_SLOT(text)                                                                       \
     "error: --include: '" text "' is not a slot of host worker-0: write NAME:0,1 (an IPv6 "    \
     "address as [NAME]:0,1)"
+
+static void one_rank_per_node(void **state)
+{
+    struct select_rules rules = { .num_nodes = -1, .num_gpus = -1, .per_node = true };
+
+    (void)state;
+    check("worker-0:4,worker-1:1", &rules, "worker-0:0+1+2+3 worker-1:0");
+    rules.num_gpus = 2;
+    check(pool, &rules, "worker-0:0+1 worker-1:0+1");
+    rules = (struct select_rules){ .include = "worker-1:1,3", .num_nodes = -1, .num_gpus = -1,
+                                   .per_node = true };
+    check(pool, &rules, "worker-1:1+3");
+}
 
 static void include(void **state)
 {
@@ -240,6 +256,7 @@ static void together(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_rank_per_node),
         cmocka_unit_test(include),         cmocka_unit_test(exclude),
         cmocka_unit_test(ipv6_in_filters), cmocka_unit_test(numbers),
         cmocka_unit_test(commas),          cmocka_unit_test(together),
