@@ -455,12 +455,13 @@ static char *fill_in_word(const char *word, const char *host, const char *user, 
 }
 
 /* The hostfile may give a host's GPUs other names (UUIDs, MIG instances) with
- * env:CUDA_VISIBLE_DEVICES. Slot k is then the k-th name; the one rank of --per-node gets all. */
+ * env:CUDA_VISIBLE_DEVICES. Slot k is then the k-th name. The one rank of --per-node sees all of
+ * them, unless the user has chosen some of the slots. */
 static int name_devices(struct plan_node *node, const struct host *host, bool per_node,
                         struct error *err)
 {
     const char  *names = env_get(&host->env, VISIBLE_DEVICES);
-    int          last = node->slot[node->slots - 1];
+    int          last = node->slot[node->slots - 1], i;
     struct error why;
 
     if (names == NULL)
@@ -468,9 +469,17 @@ static int name_devices(struct plan_node *node, const struct host *host, bool pe
     if (cuda_devices_read(names, 0, &node->device, &why) < 0)
         return err_set(err, "%s: %s", host->name, why.text);
     node->has_no_gpus = node->device.count == 0;
-    if (node->device.count > 0 && !per_node && (size_t)last >= node->device.count)
+    if (node->has_no_gpus)
+        return 0;
+    if (per_node && node->slots == host->slots) {
+        node->slots = (int)node->device.count;
+        node->slot = xreallocarray(node->slot, node->device.count, sizeof *node->slot);
+        for (i = 0; i < node->slots; i++)
+            node->slot[i] = i;
+    } else if ((size_t)last >= node->device.count) {
         return err_set(err, "%s: slot %d has no device: " VISIBLE_DEVICES "=%s names %zu",
                        host->name, last, names, node->device.count);
+    }
     return 0;
 }
 

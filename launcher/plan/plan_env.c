@@ -12,7 +12,6 @@
 #include "xalloc.h"
 
 static void set_node(const struct plan *plan, const struct plan_node *node, struct strlist *env);
-static int  devices_of(const struct plan *plan, const struct plan_node *node);
 static void set_devices(const struct plan *plan, const struct plan_node *node,
                         const struct plan_rank *rank, struct strlist *env);
 static void print_device(FILE *out, const struct plan_node *node, int slot);
@@ -84,13 +83,11 @@ void plan_rank_env(const struct plan *plan, size_t node, int index, struct strli
  * would tell such a program that it is one of those processes. */
 static void set_node(const struct plan *plan, const struct plan_node *node, struct strlist *env)
 {
-    int processes = devices_of(plan, node);
-
     env_setf(env, "NNODES", "%d", plan->node_count);
-    env_setf(env, "NPROC_PER_NODE", "%d", processes);
+    env_setf(env, "NPROC_PER_NODE", "%d", node->slots);
     env_setf(env, "PET_NNODES", "%d", plan->node_count);
     env_setf(env, "PET_NODE_RANK", "%d", node->node_rank);
-    env_setf(env, "PET_NPROC_PER_NODE", "%d", processes);
+    env_setf(env, "PET_NPROC_PER_NODE", "%d", node->slots);
     env_setf(env, "JAX_NUM_PROCESSES", "%d", plan->node_count);
     env_setf(env, "JAX_PROCESS_ID", "%d", node->node_rank);
 }
@@ -155,20 +152,14 @@ static void set_devices(const struct plan *plan, const struct plan_node *node,
 
     if (plan->one_gpu_per_rank && !node->has_no_gpus)
         print_device(out, node, rank->slot);
-    for (i = 0; i < devices_of(plan, node) && !plan->one_gpu_per_rank && !node->has_no_gpus; i++) {
+    for (i = 0; i < node->slots && !plan->one_gpu_per_rank && !node->has_no_gpus; i++) {
         if (i > 0)
             fputc(',', out);
-        print_device(out, node, plan->per_node && node->device.count > 0 ? i : node->slot[i]);
+        print_device(out, node, node->slot[i]);
     }
     fclose(out);
     env_set(env, "CUDA_VISIBLE_DEVICES", text);
     free(text);
-}
-
-/* Returns how many devices the ranks of the node see. */
-static int devices_of(const struct plan *plan, const struct plan_node *node)
-{
-    return plan->per_node && node->device.count > 0 ? (int)node->device.count : node->slots;
 }
 
 int plan_rank_gpu(const struct plan_node *node, const struct plan_rank *rank)

@@ -26,6 +26,11 @@ is "... on one node" "$(devices --per-node --num_nodes 1)" "[['0,1,2,3']]"
 sed -i 's/$/ env:CUDA_VISIBLE_DEVICES=GPU-1,GPU-2,GPU-3,GPU-4/' hosts
 is "the hostfile's devices are not cut" "$(devices --per-node)" \
     "[['GPU-1,GPU-2,GPU-3,GPU-4'], ['GPU-1,GPU-2,GPU-3,GPU-4']]"
+is "... unless the user chooses some" "$(devices --per-node --include te1:1,3)" "[['GPU-2,GPU-4']]"
+printf 'te1 slots=4 env:CUDA_VISIBLE_DEVICES=GPU-1,GPU-2\n' >fewer
+run muster --dry-run --per-node --hostfile fewer --include te1:3 true
+is "a slot without a device: 2" "$rc" 2
+ok "... is named" grep -q 'te1: slot 3 has no device' err
 run muster --per-node -np 2 --dry-run --hostfile hosts true
 is "-np with it: 2" "$rc" 2
 ok "... says what to write" grep -q -- '--per-node cannot be used together with -np: --num_nodes' err

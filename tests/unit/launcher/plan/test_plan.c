@@ -21,14 +21,13 @@
 /* The plan of the options for a hostfile of that text. */
 static int make(const char *hostfile)
 {
+    const struct select_rules rules = select_rules_of(&options);
+
     plan_clear(&plan);
     selection_clear(&selection);
     hostlist_clear(&hosts);
     if (hostfile_parse("hosts", hostfile, strlen(hostfile), &hosts, &err) < 0 ||
-        select_slots(&hosts,
-                     &(struct select_rules){ .include = options.include, .num_nodes = -1,
-                                             .num_gpus = -1, .num_ranks = -1 },
-                     &selection, &err) < 0 ||
+        select_slots(&hosts, &rules, &selection, &err) < 0 ||
         find() < 0)
         fail_msg("%s", err.text);
     return plan_make(&plan, &options, &selection, &program, here, &err);
@@ -150,6 +149,18 @@ static void devices(void **state)
     plan_rank_env(&plan, 0, 0, &env);
     assert_env(&env, "CUDA_VISIBLE_DEVICES", "");
     strlist_clear(&env);
+
+    /* --per-node sees the names behind slots that do not exist, too. */
+    set("per-node", "yes");
+    set("include", "");
+    assert_made("te1 slots=1 env:CUDA_VISIBLE_DEVICES=GPU-a,GPU-b\n");
+    plan_rank_env(&plan, 0, 0, &env);
+    assert_env(&env, "CUDA_VISIBLE_DEVICES", "GPU-a,GPU-b");
+    assert_env(&env, "NPROC_PER_NODE", "2");
+    assert_int_equal(plan.node[0].ranks, 1);
+    strlist_clear(&env);
+    set("per-node", "no");
+    set("include", "te1:1,3");
 
     /* A rank's cores are near its GPU. */
     assert_made("te1 slots=4 env:CUDA_VISIBLE_DEVICES=7,6,5,GPU-d\n");
