@@ -104,6 +104,10 @@ static int call_open(const struct call *call)
     if (read_ipv6(call->address, &v6)) {
         to = (struct sockaddr *)&v6;
         size = sizeof v6;
+        if (IN6_IS_ADDR_LINKLOCAL(&v6.sin6_addr) && v6.sin6_scope_id == 0) {
+            errno = ENODEV; /* it means nothing without an interface */
+            return -1;
+        }
     } else if (inet_pton(AF_INET, call->address, &v4.sin_addr) != 1) {
         errno = EAFNOSUPPORT;
         return -1;

@@ -7,6 +7,8 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "exit_code.h"
@@ -84,12 +86,14 @@ static int look_up(struct agent *agent, const json_t *body, const char *name, st
     return requests->lookup != NULL ? 0 : probe_named(agent, err); /* the node cannot tell */
 }
 
-/* One with a zone, "fe80::1%eth0", is none: getent knows the zones. */
+/* Also one with a zone, "fe80::1%eth0": getent would leave the zone out. */
 static bool is_address(const char *name)
 {
     unsigned char bytes[sizeof(struct in6_addr)];
+    char          v6[INET6_ADDRSTRLEN];
 
-    return inet_pton(AF_INET, name, bytes) == 1 || inet_pton(AF_INET6, name, bytes) == 1;
+    snprintf(v6, sizeof v6, "%.*s", (int)strcspn(name, "%"), name);
+    return inet_pton(AF_INET, name, bytes) == 1 || inet_pton(AF_INET6, v6, bytes) == 1;
 }
 
 static void looked_up_cb(const json_t *addresses, const char *why, void *arg)

@@ -77,7 +77,8 @@ static int run_getent(const json_t *request, struct task_output *out)
     return 0;
 }
 
-/* Reads lines "10.0.0.1        STREAM te1"; the same address comes with DGRAM and RAW, too. */
+/* Reads lines "10.0.0.1        STREAM te1"; the same address comes with DGRAM and RAW, too. Leaves
+ * out link-local addresses, which getent prints without their zone. */
 static json_t *addresses_in(char *text)
 {
     json_t *list = json_array();
@@ -85,7 +86,8 @@ static json_t *addresses_in(char *text)
 
     for (; line != NULL; line = strtok_r(NULL, "\n", &rest)) {
         line[strcspn(line, " \t")] = '\0';
-        if (line[0] != '\0' && json_array_size(list) < LOOKUP_ADDRESSES_MAX && !has(list, line))
+        if (line[0] != '\0' && strncmp(line, "fe80:", 5) != 0 &&
+            json_array_size(list) < LOOKUP_ADDRESSES_MAX && !has(list, line))
             json_array_append_new(list, json_string(line));
     }
     return list;

@@ -15,7 +15,8 @@
 #define LOOKUP_ADDRESSES_MAX 16 /* the rest is left out */
 
 /* Gets an array of addresses, in the order of getaddrinfo(), and why there are none: "the name
- * is not known there"; "": this node has no getent. Both are borrowed. */
+ * is not known there"; "": this node cannot tell, for example without getent. Both are
+ * borrowed. */
 typedef void lookup_done(const json_t *addresses, const char *why, void *arg);
 
 struct lookup;

@@ -44,6 +44,10 @@ good 10.99.0.2 10.99.0.2
 ip -n node1 addr add fd99::2/64 dev eth0 nodad
 ip -n node2 addr add fd99::3/64 dev eth0 nodad
 good '[fd99::2]' fd99::2
+link=$(ip -n node1 -6 addr show dev eth0 scope link | sed -n 's|.*inet6 \([^/]*\)/.*|\1|p')
+good "$link%eth0" "$link%eth0"
+wrong "$link%none9" "node[1-2]" "No such device"
+wrong "$link" "node[1-2]" "No such device"
 
 # Interfaces are those by which the nodes reach the given address, not the first.
 for node in 1 2; do

@@ -106,6 +106,7 @@ static void takes_each_address_once(void **state)
     char            expected[16];
 
     getent_does(f, "[ \"$*\" = '-- ahosts te1' ] || exit 2\n"
+                   "echo 'fe80::1 STREAM te1'\n"
                    "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17; do\n"
                    "    for kind in STREAM DGRAM RAW; do echo \"10.0.0.$i   $kind te1\"; done\n"
                    "done");
