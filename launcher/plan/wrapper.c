@@ -88,13 +88,6 @@ void wrapper_clear(struct wrapper *wrapper)
     *wrapper = (struct wrapper){ 0 };
 }
 
-const char *wrapper_in_script(const char *text)
-{
-    const struct launcher *found = find_in_script(text);
-
-    return found != NULL ? found->name : NULL;
-}
-
 static const struct launcher *find_in_command(const char *script, const struct strlist *args)
 {
     const struct launcher *found;

@@ -22,7 +22,4 @@ struct wrapper {
 struct wrapper wrapper_find(const struct options *options, const char *cwd);
 void           wrapper_clear(struct wrapper *wrapper);
 
-/* Returns the launcher that this text of a shell script starts, a constant, or NULL. */
-const char *wrapper_in_script(const char *text);
-
 #endif

@@ -101,15 +101,21 @@ static void reads_scripts(void **state)
         { "python -m", NULL },
         { "torchrunner x", NULL },
     };
-    const char *found;
-    size_t      i;
+    size_t i;
 
     (void)state;
     for (i = 0; i < sizeof cases / sizeof *cases; i++) {
-        found = wrapper_in_script(cases[i][0]);
-        if ((found == NULL) != (cases[i][1] == NULL) ||
-            (found != NULL && strcmp(found, cases[i][1]) != 0))
-            fail_msg("%s: %s", cases[i][0], found != NULL ? found : "none");
+        struct options options = { .script = (char *)"sh" };
+        struct wrapper wrapper;
+
+        strlist_add(&options.args, "-c");
+        strlist_add(&options.args, cases[i][0]);
+        wrapper = wrapper_find(&options, "/nowhere");
+        if ((wrapper.words == NULL) != (cases[i][1] == NULL) ||
+            (wrapper.words != NULL && strcmp(wrapper.words, cases[i][1]) != 0))
+            fail_msg("%s: %s", cases[i][0], wrapper.words);
+        wrapper_clear(&wrapper);
+        strlist_clear(&options.args);
     }
 }
 
