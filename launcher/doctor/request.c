@@ -59,10 +59,13 @@ static json_t *interfaces_of(const struct plan_node *node)
 {
     static const char *const names[] = { "NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME",
                                          "TP_SOCKET_IFNAME", "NCCL_IB_HCA" };
+    const char              *is_off = env_get(&node->env, "NCCL_IB_DISABLE");
     json_t                  *list = json_object();
-    size_t                   i;
+    size_t                   i, count = sizeof names / sizeof *names;
 
-    for (i = 0; i < sizeof names / sizeof *names; i++)
+    if (is_off != NULL && strcmp(is_off, "1") == 0)
+        count--; /* without the last: NCCL looks for no InfiniBand */
+    for (i = 0; i < count; i++)
         if (env_get(&node->env, names[i]) != NULL)
             json_object_set_new(list, names[i], json_string(env_get(&node->env, names[i])));
     return list;

@@ -434,7 +434,8 @@ static int words_check(const struct options *options, struct error *err)
     return 0;
 }
 
-/* Refuses combinations of --spares, --nnodes and related options that make no sense. */
+/* Refuses combinations of --spares, --nnodes, --per-node and related options that make no
+ * sense. */
 static int members_check(const struct options *options, struct error *err)
 {
     const struct options_members *members = &options->members;

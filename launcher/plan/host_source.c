@@ -121,8 +121,8 @@ static void tell_unused(const struct options *options, char *const *here,
     int            most = 0;
     size_t         i;
 
-    if (visible == NULL || command_table[options->command].kind != COMMAND_OF_RANKS ||
-        options->command == COMMAND_EXEC)
+    if (visible == NULL || options->include != NULL || options->exclude != NULL ||
+        (options->command != COMMAND_RUN && options->command != COMMAND_CHECK))
         return;
     for (i = 0; i < hosts->count; i++)
         if (hosts->host[i].slots > most && env_get(&hosts->host[i].env, VISIBLE_DEVICES) == NULL)

@@ -14,29 +14,36 @@
 #include "plan/environ.h"
 #include "xalloc.h"
 
-static int take_visible(const struct options *options, const char *visible, struct hostlist *hosts,
-                        struct error *err);
-static int most(int a, int b);
+static bool uses_gpus(const struct options *options);
+static int  take_visible(const struct options *options, const char *visible,
+                         struct hostlist *hosts, struct error *err);
+static int  most(int a, int b);
 
 int local_hosts(const struct options *options, char *const *here, struct hostlist *hosts,
                 struct error *err)
 {
-    const char *visible = environ_value(here, VISIBLE_DEVICES);
+    const char *visible = uses_gpus(options) ? environ_value(here, VISIBLE_DEVICES) : NULL;
     int         slots = local_gpus();
 
     if (options->num_nodes > 1)
         return err_set(err, "--num_nodes %d without a hostfile: name the machines with "
                             "--hostfile or -H", options->num_nodes);
-    if (visible != NULL && options->include == NULL && options->exclude == NULL &&
-        options->command != COMMAND_EXEC)
+    if (visible != NULL && options->include == NULL && options->exclude == NULL)
         return take_visible(options, visible, hosts, err);
-    if (visible != NULL && options->command != COMMAND_EXEC)
+    if (visible != NULL)
         log_warn(VISIBLE_DEVICES "=%s is ignored: --%s chooses among all GPUs of this machine",
                  visible, options->include != NULL ? "include" : "exclude");
     if (slots == 0)
         slots = most(1, most(options->num_ranks, options->num_gpus));
     hostlist_add(hosts, "localhost", slots);
     return 0;
+}
+
+/* Does the subcommand do anything with the GPUs of its hosts? */
+static bool uses_gpus(const struct options *options)
+{
+    return options->command == COMMAND_RUN || options->command == COMMAND_CHECK ||
+           options->command == COMMAND_DOCTOR;
 }
 
 /* The devices become the names of the slots, so that a run takes the first of them. Where none is
