@@ -1,11 +1,11 @@
-/* entry.h - a file, directory or symbolic link that muster bcast copies
+/* entry.h - a file, directory or link that muster bcast copies
  *
  * A tree is sent as entries, each directory before its contents. In a frame an entry is, all
  * numbers big-endian:
  *
- *     0 type: 'f', 'd', 'l' | 1..3 zero | 4..7 mode | 8..15 size of a file
+ *     0 type: 'f', 'd', 'l', 'h' | 1..3 zero | 4..7 mode | 8..15 size
  *     16..23 time it was last modified, Unix seconds | 24..27 and nanoseconds
- *     28..29 bytes of the path | 30..31 bytes of a link's target | path | target
+ *     28..29 bytes of the path | 30..31 bytes of the target | path | target
  *
  * Both ends apply the rules about names: the sender reports what it cannot send before it
  * begins, and the receiver does not trust the sender.
@@ -25,15 +25,20 @@
 #define ENTRY_NAME_MAX     255
 #define ENTRY_BYTES_MAX    (ENTRY_HEADER_BYTES + 2 * ENTRY_PATH_MAX)
 
-enum entry_type { ENTRY_FILE = 'f', ENTRY_DIR = 'd', ENTRY_LINK = 'l' };
+enum entry_type {
+    ENTRY_FILE = 'f',
+    ENTRY_DIR = 'd',
+    ENTRY_LINK = 'l', /* a symbolic link */
+    ENTRY_HARD = 'h', /* a hard link: another name of a file that was sent before */
+};
 
 struct entry {
     enum entry_type type;
     uint32_t        mode;   /* 07777 */
-    uint64_t        size;   /* of a file */
+    uint64_t        size;   /* of a file; of a hard link: the number of that file's entry */
     struct timespec mtime;
     const char     *path;   /* relative, any bytes but NUL */
-    const char     *target; /* of a link; "" for others */
+    const char     *target; /* what a symbolic link contains; "" for others */
 };
 
 /* Reads entries one after another, as a frame contains them. entry points into the frame. */
@@ -54,9 +59,9 @@ size_t entry_put(unsigned char *at, const struct entry *entry);
  * no empty name, "." or "..", and not too long. */
 const char *entry_path_fault(const char *path);
 
-/* The same for the target of the link path: it must be relative, with ".." only before all
- * other names, and must not leave the tree, which is the first name of path. Every link obeys
- * this, so no combination of links leaves the tree either. */
-const char *entry_target_fault(const char *path, const char *target);
+/* Returns why the symbolic link path may lead out of the tree, which is the first name of path,
+ * or NULL if it cannot: target must be relative, with ".." only before all other names. If all
+ * links obey this, no combination of links leaves the tree either. */
+const char *entry_link_leaves(const char *path, const char *target);
 
 #endif

@@ -30,7 +30,7 @@ static const char *const names[FRAME_TYPE_COUNT] = {
     [FRAME_LISTEN] = "LISTEN", [FRAME_LINK] = "LINK",       [FRAME_LINKED] = "LINKED",
     [FRAME_GIVE] = "GIVE",     [FRAME_LIST] = "LIST",       [FRAME_HASH] = "HASH",
     [FRAME_NOTICE] = "NOTICE", [FRAME_NOTICED] = "NOTICED", [FRAME_CHECKPOINT] = "CHECKPOINT",
-    [FRAME_SHARD] = "SHARD",
+    [FRAME_SHARD] = "SHARD",   [FRAME_FINISH] = "FINISH",
 };
 
 const char *frame_name(enum frame_type type)

@@ -85,6 +85,7 @@ enum frame_type {
     FRAME_NOTICED,   /* A>L json: the ranks have been notified */
     FRAME_CHECKPOINT, /* A>L json: there is a file newer than the notice */
     FRAME_SHARD,     /* A>L raw: a rank's request about shards of data; L>A: the answer */
+    FRAME_FINISH,    /* L>A empty: all trees were sent; A>L raw: they are done; dangling links */
     FRAME_TYPE_COUNT
 };
 

@@ -334,8 +334,8 @@ void next_generation_close(struct agent *agent);
 /* bcast_frames.c */
 void    bcast_frames_close(struct agent *agent);
 frame_f bcast_frames_take_tree, bcast_frames_take_entries, bcast_frames_take_file,
-    bcast_frames_take_data, bcast_frames_take_sums, bcast_frames_take_listen,
-    bcast_frames_take_link;
+    bcast_frames_take_data, bcast_frames_take_sums, bcast_frames_take_finish,
+    bcast_frames_take_listen, bcast_frames_take_link;
 
 /* give_frames.c. give_frames_read(): like bcast_receive_read(), for files that GIVE named. */
 void    give_frames_close(struct agent *agent);

@@ -29,12 +29,16 @@
 /* Freed memory to keep: a chunk is allocated and freed for every MiB, and the kernel would
  * clear returned memory again page by page. */
 #define KEPT_BYTES (16 << 20)
+#define DANGLING_MAX 4096 /* links to report: more would tell the user nothing new */
 
 static void  failed_cb(uint32_t tree, uint32_t number, const char *path, const char *what,
                        const char *why, bool is_all, void *arg);
+static void  dangling_cb(uint32_t tree, uint32_t number, void *arg);
+static void  finish_cb(evutil_socket_t fd, short what, void *arg);
 static char *root_of(const struct agent *agent, const json_t *body);
 static void  ask(struct agent *agent);
 static void  tell(struct agent *agent);
+static void  send_have(struct agent *agent);
 static void  answer(struct agent *agent, const struct frame *frame, int rc,
                     const struct error *why);
 static void  give_back_cb(evutil_socket_t fd, short what, void *arg);
@@ -47,6 +51,8 @@ void bcast_frames_close(struct agent *agent)
     bcast_receive_free(agent->bcast->receiver);
     arriving_clear(&agent->bcast->arriving);
     event_free(agent->bcast->give_back);
+    event_free(agent->bcast->finish);
+    buffer_clear(&agent->bcast->dangling);
     free(agent->bcast);
 }
 
@@ -78,7 +84,7 @@ int bcast_frames_take_tree(struct agent *agent, const struct frame *frame,
 /* Ignores the node's own OpenSSL configuration: it is meant for other programs. */
 struct bcast *bcast_open(struct agent *agent)
 {
-    static const struct bcast_receive_ops ops = { failed_cb };
+    static const struct bcast_receive_ops ops = { failed_cb, dangling_cb };
     const char                           *wish = test_switch(TEST_SWITCH_OPENAT);
     struct bcast                         *bcast;
 
@@ -90,8 +96,9 @@ struct bcast *bcast_open(struct agent *agent)
     OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
     mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
     mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
-    bcast->receiver = bcast_receive_new(&ops, agent, BCAST_SMALL_MAX);
+    bcast->receiver = bcast_receive_new(&ops, agent, BCAST_LINKS_ANY, BCAST_SMALL_MAX);
     bcast->give_back = xevent_new(agent->base, -1, give_back_cb, agent);
+    bcast->finish = xevent_new(agent->base, -1, finish_cb, agent);
     return bcast;
 }
 
@@ -177,6 +184,45 @@ int bcast_frames_take_data(struct agent *agent, const struct frame *frame,
     return 0;
 }
 
+int bcast_frames_take_finish(struct agent *agent, const struct frame *frame,
+                             const json_t *body, struct error *err)
+{
+    (void)frame, (void)body;
+    if (agent->bcast == NULL)
+        return err_set(err, "FINISH frame before TREE");
+    finish_cb(-1, 0, agent);
+    return 0;
+}
+
+/* Does one part, so that the agent answers heartbeats meanwhile. HAVE shows that it goes on. */
+static void finish_cb(evutil_socket_t fd, short what, void *arg)
+{
+    const struct timeval at_once = { 0 };
+    struct agent        *agent = arg;
+    struct bcast        *bcast = agent->bcast;
+
+    (void)fd, (void)what;
+    if (!bcast_receive_finish(bcast->receiver)) {
+        send_have(agent);
+        xevent_add(bcast->finish, &at_once);
+    } else {
+        bcast_send_raw(agent, FRAME_FINISH, bcast->dangling.bytes, bcast->dangling.size);
+    }
+}
+
+static void dangling_cb(uint32_t tree, uint32_t number, void *arg)
+{
+    struct buffer *dangling = &((struct agent *)arg)->bcast->dangling;
+    unsigned char *at;
+
+    if (dangling->size >= (size_t)DANGLING_MAX * 8)
+        return;
+    at = (unsigned char *)buffer_reserve(dangling, 8);
+    put_u32(at, tree);
+    put_u32(at + 4, number);
+    dangling->size += 8;
+}
+
 /* --- after each frame ------------------------------------------------------- */
 
 void bcast_continue(struct agent *agent)
@@ -211,13 +257,21 @@ static void tell(struct agent *agent)
 {
     struct bcast              *bcast = agent->bcast;
     const struct bcast_counts *now = bcast_receive_counts(bcast->receiver);
-    unsigned char              body[32];
 
     if (now->rows == bcast->told.rows && now->files == bcast->told.files)
         return;
     if (bcast_receive_rows(bcast->receiver)->count > 0 &&
         now->rows - bcast->told.rows < TELL_ROWS && now->bytes - bcast->told.bytes < TELL_BYTES)
         return;
+    send_have(agent);
+}
+
+static void send_have(struct agent *agent)
+{
+    struct bcast              *bcast = agent->bcast;
+    const struct bcast_counts *now = bcast_receive_counts(bcast->receiver);
+    unsigned char              body[32];
+
     put_u64(body, now->rows);
     put_u64(body + 8, now->files);
     put_u64(body + 16, now->bytes);

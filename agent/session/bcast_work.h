@@ -21,6 +21,8 @@ struct bcast {
     struct bcast_counts   told;         /* the counts in the last HAVE */
     uint32_t              owed;         /* bytes of credit that were not given back yet */
     struct event         *give_back;
+    struct event         *finish; /* pending after FINISH, until all is done */
+    struct buffer         dangling; /* the answer */
 };
 
 /* bcast_frames.c: call it when chunks were announced, have arrived, or will not arrive from

@@ -30,16 +30,18 @@
 
 struct give {
     struct trees    trees;
+    struct strlist  exclude;
     size_t          sent; /* entries sent */
     struct strlist  problems;
     size_t          told; /* problems reported */
-    bool            is_cut; /* reported that there are more */
+    bool            has_told_rest; /* reported how many more there are */
     struct sum_file hashed, read;
 };
 
-static struct strlist paths_of(const struct agent *agent, const json_t *body);
+static struct strlist texts_of(const struct agent *agent, const json_t *id);
+static int            links_of(const json_t *body, enum tree_links *links);
 static struct tree   *tree_of(const struct give *give);
-static void           tell_problems(struct agent *agent);
+static void           tell_problems(struct agent *agent, bool is_at_end);
 static struct tree_item *item_of(const struct give *give, struct chunk chunk);
 static void           tell_fault(struct agent *agent, const struct tree_item *item,
                                  const char *why);
@@ -58,50 +60,74 @@ void give_frames_close(struct agent *agent)
     sum_file_close(&give->read);
     trees_clear(&give->trees);
     strlist_clear(&give->problems);
+    strlist_clear(&give->exclude);
     free(give);
 }
 
 int give_frames_take_give(struct agent *agent, const struct frame *frame, const json_t *body,
                           struct error *err)
 {
-    struct strlist paths = paths_of(agent, body);
+    struct strlist    paths = texts_of(agent, json_object_get(body, "paths"));
+    struct strlist    exclude = texts_of(agent, json_object_get(body, "exclude"));
+    struct tree_rules rules = { .links = TREE_LINKS_COPY };
 
     (void)frame;
     blobs_clear(&agent->blobs);
-    if (paths.count == 0 || agent->give != NULL) {
+    if (paths.count == 0 || agent->give != NULL || links_of(body, &rules.links) < 0) {
         strlist_clear(&paths);
-        return err_set(
-            err,
-            "GIVE frame: sent twice, or \"paths\" does not name a blob with up to %d paths",
-            PATHS_MAX);
+        strlist_clear(&exclude);
+        return err_set(err, "GIVE frame: sent twice, or \"links\" is unknown, or \"paths\" does "
+                            "not name a blob with up to %d paths",
+                       PATHS_MAX);
     }
     OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
     agent->give = xcalloc(1, sizeof *agent->give);
     agent->give->hashed = agent->give->read = SUM_FILE_NONE;
-    trees_begin(&agent->give->trees, &paths, "/", &agent->give->problems);
+    agent->give->exclude = exclude;
+    rules.exclude = &agent->give->exclude;
+    trees_begin(&agent->give->trees, &paths, "/", &rules, &agent->give->problems);
     strlist_clear(&paths);
     return 0;
 }
 
-/* Each path ends with NUL. Returns an empty list if the blob is malformed. */
-static struct strlist paths_of(const struct agent *agent, const json_t *body)
+/* Returns the texts in a blob, each ended by NUL. Returns none if the blob is malformed. */
+static struct strlist texts_of(const struct agent *agent, const json_t *id)
 {
-    const json_t      *id = json_object_get(body, "paths");
     const struct blob *blob = NULL;
-    struct strlist     paths = { 0 };
+    struct strlist     texts = { 0 };
     const char        *at, *end;
 
     if (json_is_integer(id) && json_integer_value(id) >= 0 &&
         json_integer_value(id) <= UINT32_MAX)
         blob = blobs_find(&agent->blobs, (uint32_t)json_integer_value(id));
     if (blob == NULL || blob->size == 0 || blob->bytes[blob->size - 1] != '\0')
-        return paths;
+        return texts;
     end = blob->bytes + blob->size;
-    for (at = blob->bytes; at < end && paths.count < PATHS_MAX; at += strlen(at) + 1)
-        strlist_add(&paths, at);
+    for (at = blob->bytes; at < end && texts.count < PATHS_MAX; at += strlen(at) + 1)
+        strlist_add(&texts, at);
     if (at < end)
-        strlist_clear(&paths);
-    return paths;
+        strlist_clear(&texts);
+    return texts;
+}
+
+/* -1: there is no such word. */
+static int links_of(const json_t *body, enum tree_links *links)
+{
+    static const char *const words[] = {
+        [TREE_LINKS_COPY] = "copy",
+        [TREE_LINKS_WITHIN] = "within",
+        [TREE_LINKS_FOLLOW] = "follow",
+        [TREE_LINKS_SKIP] = "skip",
+    };
+    const char *word = json_string_value(json_object_get(body, "links"));
+    size_t      i;
+
+    for (i = 0; word != NULL && i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i], word) == 0) {
+            *links = (enum tree_links)i;
+            return 0;
+        }
+    return -1;
 }
 
 /* --- entries ---------------------------------------------------------------- */
@@ -130,7 +156,7 @@ int give_frames_take_list(struct agent *agent, const struct frame *frame, const 
             break;
         }
     }
-    tell_problems(agent);
+    tell_problems(agent, count == 0);
     bcast_send_raw(agent, FRAME_ENTRIES, entries, size);
     return 0;
 }
@@ -141,9 +167,10 @@ static struct tree *tree_of(const struct give *give)
     return give->trees.count > 0 ? &give->trees.tree[0] : NULL;
 }
 
-static void tell_problems(struct agent *agent)
+static void tell_problems(struct agent *agent, bool is_at_end)
 {
     struct give *give = agent->give;
+    struct error rest;
     const char  *text;
 
     for (; give->told < give->problems.count; give->told++) {
@@ -151,10 +178,10 @@ static void tell_problems(struct agent *agent)
         agent_send(agent, FRAME_FAILED, 0, json_pack("{s:o}", "text",
                                                      json_text(text, strlen(text))));
     }
-    if (give->problems.count >= TREE_PROBLEMS_MAX && !give->is_cut) {
-        give->is_cut = true;
-        agent_send(agent, FRAME_FAILED, 0,
-                   json_pack("{s:s}", "text", "too many problems: the rest is left out"));
+    if (is_at_end && give->trees.unlisted > 0 && !give->has_told_rest) {
+        give->has_told_rest = true;
+        err_set(&rest, "... and %zu more like these", give->trees.unlisted);
+        agent_send(agent, FRAME_FAILED, 0, json_pack("{s:s}", "text", rest.text));
     }
 }
 

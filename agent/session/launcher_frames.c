@@ -41,6 +41,7 @@ static const struct {
     [FRAME_ENTRIES] = { bcast_frames_take_entries, false, AGENT_WAITING, AGENT_WAITING },
     [FRAME_FILE] = { bcast_frames_take_file, false, AGENT_WAITING, AGENT_WAITING },
     [FRAME_DATA] = { bcast_frames_take_data, false, AGENT_WAITING, AGENT_WAITING },
+    [FRAME_FINISH] = { bcast_frames_take_finish, false, AGENT_WAITING, AGENT_WAITING },
     [FRAME_TASK] = { task_frames_take, true, AGENT_WAITING, AGENT_WAITING },
     [FRAME_SUMS] = { bcast_frames_take_sums, false, AGENT_WAITING, AGENT_WAITING },
     [FRAME_LISTEN] = { bcast_frames_take_listen, true, AGENT_WAITING, AGENT_WAITING },

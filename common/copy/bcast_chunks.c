@@ -54,7 +54,7 @@ static int take_row(struct bcast_receive *receiver, const unsigned char *row, st
         take_back(receiver, chunk);
         return 0;
     }
-    if (item->state == ITEM_NONE) { /* already reported, or not a file */
+    if (!items_is_file(item)) { /* already reported, or something else */
         receiver->counts.rows++;
         return 0;
     }
@@ -245,7 +245,7 @@ size_t bcast_receive_chunk_size(const struct bcast_receive *receiver, struct chu
 {
     const struct item *item = bcast_receive_item(receiver, chunk);
 
-    return item == NULL || item->path == NULL || chunk.index >= chunk_count(item->size)
+    return item == NULL || !items_is_file(item) || chunk.index >= chunk_count(item->size)
                ? 0 : chunk_size(item->size, chunk.index);
 }
 

@@ -44,6 +44,11 @@ void items_want(struct item *item, const struct entry *entry, enum item_state st
                            .missing = chunk_count(entry->size) };
 }
 
+bool items_is_file(const struct item *item)
+{
+    return item->state == ITEM_WANTED || item->state == ITEM_HERE;
+}
+
 void items_settle(struct item *item, enum item_state state)
 {
     item->state = state;

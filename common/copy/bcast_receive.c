@@ -22,13 +22,15 @@
 #define ENTRIES_MAX (1u << 20)
 
 static int  make_dirs(const char *path);
+static int  check_entry(const struct bcast_receive *receiver, const struct entry *entry,
+                        struct error *err);
 static int  check_place(const struct bcast_receive *receiver, const struct entry *entry,
                         struct error *err);
 static void take_entry(struct bcast_receive *receiver, const struct entry *entry,
                        uint32_t number, struct buffer *wanted);
 static void take_dir(struct bcast_receive *receiver, const struct safe_place *place,
                      const struct entry *entry, uint32_t number);
-static int  set_dir_mode(const struct safe_place *place, uint32_t mode);
+static int  set_new_mode(const struct safe_place *place, uint32_t mode);
 static int  check_dir(const struct safe_place *place);
 static void take_link(struct bcast_receive *receiver, const struct safe_place *place,
                       const struct entry *entry, uint32_t number);
@@ -40,12 +42,13 @@ static bool same_time(const struct timespec *here, const struct timespec *there)
 static bool is_below(const char *path, const char *dir);
 
 struct bcast_receive *bcast_receive_new(const struct bcast_receive_ops *ops, void *arg,
-                                        size_t small_files)
+                                        enum bcast_links links, size_t small_files)
 {
     struct bcast_receive *receiver = xcalloc(1, sizeof *receiver);
 
     receiver->ops = ops;
     receiver->arg = arg;
+    receiver->links = links;
     receiver->small_files = small_files;
     receiver->found_fd = -1;
     receiver->room = xmalloc(CHUNK_BYTES);
@@ -122,13 +125,30 @@ int bcast_receive_entries(struct bcast_receive *receiver, const unsigned char *b
     while ((rc = entry_next(&reader, &entry, err)) > 0) {
         if (items->count == ENTRIES_MAX)
             rc = err_set(err, "a tree of more than %u entries", ENTRIES_MAX);
-        if (rc < 0 || (rc = check_place(receiver, &entry, err)) < 0)
+        if (rc < 0 || (rc = check_entry(receiver, &entry, err)) < 0)
             break;
         items_add(items);
         take_entry(receiver, &entry, items->count - 1, wanted);
     }
     bcast_receive_forget(receiver);
     return rc;
+}
+
+static int check_entry(const struct bcast_receive *receiver, const struct entry *entry,
+                       struct error *err)
+{
+    struct chunk       first = { receiver->now, (uint32_t)entry->size, 0 };
+    const struct item *file = bcast_receive_item(receiver, first);
+    const char        *fault = NULL;
+
+    if (entry->type == ENTRY_LINK && receiver->links == BCAST_LINKS_WITHIN)
+        fault = entry_link_leaves(entry->path, entry->target);
+    if (entry->type == ENTRY_HARD && (entry->size > UINT32_MAX || file == NULL ||
+                                      (!items_is_file(file) && file->state != ITEM_NONE)))
+        fault = "a hard link to something that is not a file";
+    if (fault != NULL)
+        return err_set(err, "%.400s: %s", entry->path, fault);
+    return check_place(receiver, entry, err);
 }
 
 /* A directory is sent before its contents, and its contents before the next entry in its
@@ -164,6 +184,8 @@ static void take_entry(struct bcast_receive *receiver, const struct entry *entry
         take_dir(receiver, &place, entry, number);
     else if (entry->type == ENTRY_LINK)
         take_link(receiver, &place, entry, number);
+    else if (entry->type == ENTRY_HARD)
+        items_want(&receiver->tree[receiver->now].item[number], entry, ITEM_HARD);
     else
         take_file(receiver, &place, entry, number, wanted);
 }
@@ -176,29 +198,39 @@ static void take_dir(struct bcast_receive *receiver, const struct safe_place *pl
     int rc = mkdirat(place->dir_fd, place->name, 0700);
 
     if (rc == 0)
-        rc = set_dir_mode(place, entry->mode);
+        rc = set_new_mode(place, entry->mode);
     else if (errno == EEXIST)
         rc = check_dir(place);
-    if (rc == 0)
+    if (rc == 0) {
+        items_want(&receiver->tree[receiver->now].item[number], entry, ITEM_DIR);
         return;
+    }
     bcast_receive_failed(receiver, (struct chunk){ receiver->now, number, 0 }, entry->path,
                          "make the directory", errno);
     snprintf(receiver->failed, sizeof receiver->failed, "%s", entry->path);
 }
 
-/* Keeps a directory writable for us, because it would be useless otherwise. Keeps the setgid
- * bit, by which the directory inherits its parent's group. */
-static int set_dir_mode(const struct safe_place *place, uint32_t mode)
+static int set_new_mode(const struct safe_place *place, uint32_t mode)
 {
-    struct stat now;
     int fd = openat(place->dir_fd, place->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    int rc = fd < 0 ? -1 : fstat(fd, &now);
+    int rc = fd < 0 ? -1 : bcast_receive_dir_mode(fd, mode);
 
-    if (rc == 0)
-        rc = fchmod(fd, (mode & 0777) | 0700 | (now.st_mode & S_ISGID));
     if (fd >= 0)
         close(fd);
     return rc;
+}
+
+/* Keeps a directory writable for us, because it would be useless otherwise. Keeps the setgid
+ * bit, by which the directory inherits its parent's group. */
+int bcast_receive_dir_mode(int fd, uint32_t mode)
+{
+    struct stat now;
+    mode_t      next;
+
+    if (fstat(fd, &now) < 0)
+        return -1;
+    next = (mode & 0777) | 0700 | (now.st_mode & S_ISGID);
+    return next == (now.st_mode & 07777) ? 0 : fchmod(fd, next);
 }
 
 /* Does the directory exist already? */
@@ -217,17 +249,22 @@ static int check_dir(const struct safe_place *place)
 static void take_link(struct bcast_receive *receiver, const struct safe_place *place,
                       const struct entry *entry, uint32_t number)
 {
+    const struct timespec times[] = { entry->mtime, entry->mtime };
     char    now[ENTRY_PATH_MAX + 2], temporary[SAFE_TEMPORARY_BYTES];
     ssize_t size = readlinkat(place->dir_fd, place->name, now, sizeof now);
     int     error;
 
+    items_want(&receiver->tree[receiver->now].item[number], entry, ITEM_LINK);
     if (size == (ssize_t)strlen(entry->target) && memcmp(now, entry->target, (size_t)size) == 0)
         return;
     safe_temporary(temporary);
     if (symlinkat(entry->target, place->dir_fd, temporary) < 0) {
         bcast_receive_failed(receiver, (struct chunk){ receiver->now, number, 0 }, entry->path,
                              "make the link", errno);
-    } else if (safe_replace(place, temporary) < 0) {
+        return;
+    }
+    utimensat(place->dir_fd, temporary, times, AT_SYMLINK_NOFOLLOW); /* not worth a failure */
+    if (safe_replace(place, temporary) < 0) {
         error = errno;
         unlinkat(place->dir_fd, temporary, 0);
         bcast_receive_failed(receiver, (struct chunk){ receiver->now, number, 0 }, entry->path,

@@ -1,9 +1,12 @@
-/* bcast_receive.h - writes the files and directories that muster bcast sends to this node
+/* bcast_receive.h - writes the files, directories and links that muster bcast sends to this node
  *
  * The receiver does not trust the sender: it resolves every path below the tree's root, and
  * follows no symbolic link, neither one that the sender sent nor one that existed before. It
  * reports an entry that cannot be written, and continues with the rest. If the sender breaks
  * the rules, functions return -1 with err.
+ *
+ * A symbolic link is made as it is, and may lead anywhere, since we never follow it. The caller
+ * may forbid links that lead out of the tree: a user might follow them later.
  *
  * A file of the same size and modification time counts as the same, and is not requested. For
  * other files the launcher sends the hash of each chunk (chunk.h). Chunks that are here already
@@ -28,7 +31,11 @@ struct bcast_receive_ops {
      * is_all: no other entry can be written either. */
     void (*failed)(uint32_t tree, uint32_t number, const char *path, const char *what,
                    const char *why, bool is_all, void *arg);
+    /* What this symbolic link leads to is not here. */
+    void (*dangling)(uint32_t tree, uint32_t number, void *arg);
 };
+
+enum bcast_links { BCAST_LINKS_WITHIN, BCAST_LINKS_ANY };
 
 /* Totals since the beginning. A row is settled when its chunk is here, or will never come. */
 struct bcast_counts {
@@ -41,7 +48,7 @@ struct bcast_receive;
  * at most BCAST_SMALL_MAX. */
 #define BCAST_SMALL_MAX 128
 struct bcast_receive *bcast_receive_new(const struct bcast_receive_ops *ops, void *arg,
-                                        size_t small_files);
+                                        enum bcast_links links, size_t small_files);
 /* Removes incomplete files, except those that the next bcast can continue. */
 void bcast_receive_free(struct bcast_receive *receiver);
 
@@ -52,8 +59,8 @@ void bcast_receive_free(struct bcast_receive *receiver);
 int bcast_receive_root(struct bcast_receive *receiver, uint32_t tree, const char *root,
                        struct error *err);
 
-/* Takes the body of ENTRIES, for the tree that began last: makes directories and links, and
- * appends the numbers of the files that must be sent to wanted, as u32. */
+/* Takes the body of ENTRIES, for the tree that began last: makes directories and symbolic links,
+ * and appends the numbers of the files that must be sent to wanted, as u32. */
 int bcast_receive_entries(struct bcast_receive *receiver, const unsigned char *body, size_t size,
                           struct buffer *wanted, struct error *err);
 
@@ -72,6 +79,11 @@ bool bcast_receive_chunk(struct bcast_receive *receiver, struct chunk chunk, con
                          size_t size);
 /* The launcher sent wrong contents: the file has changed there. */
 void bcast_receive_spoilt(struct bcast_receive *receiver, struct chunk chunk);
+
+/* Does what must wait until all files are here: makes hard links, sets modes and times of
+ * directories, and looks for dangling links. Call it when every row is settled, until it returns
+ * true: each call does a bounded part. */
+bool bcast_receive_finish(struct bcast_receive *receiver);
 
 /* Returns 0 if the chunk is unknown, or if its file was given up;
  * bcast_receive_was_announced() distinguishes the two. */

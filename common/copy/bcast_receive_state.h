@@ -1,5 +1,5 @@
-/* bcast_receive_state.h - the state that only bcast_receive.c (entries) and bcast_chunks.c
- * (contents) share
+/* bcast_receive_state.h - the state that only bcast_receive.c (entries), bcast_chunks.c
+ * (contents) and bcast_finish.c (what comes last) share
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_BCAST_RECEIVE_STATE_H
@@ -13,6 +13,7 @@
 struct bcast_receive {
     const struct bcast_receive_ops *ops;
     void                           *arg;
+    enum bcast_links                links;
     struct items                   *tree; /* by number */
     uint32_t                        trees;
     uint32_t                        now;  /* the tree whose entries come now */
@@ -27,6 +28,9 @@ struct bcast_receive {
     struct chunk        complete[BCAST_SMALL_MAX]; /* small files that have no name yet */
     size_t              completed, small_files;
     unsigned char      *room; /* CHUNK_BYTES */
+    /* How far bcast_receive_finish() is: the pass, and the next item. */
+    unsigned pass;
+    uint32_t pass_tree, pass_item;
 };
 
 /* bcast_receive.c: returns the item of a chunk's file; NULL: it was not announced. */
@@ -38,6 +42,9 @@ void bcast_receive_forget(struct bcast_receive *receiver);
 /* Reports that the entry of this chunk cannot be written, because of the errno error. */
 void bcast_receive_failed(struct bcast_receive *receiver, struct chunk chunk, const char *path,
                           const char *what, int error);
+
+/* bcast_receive.c: sets the mode of a directory. Returns -1 with errno. */
+int bcast_receive_dir_mode(int fd, uint32_t mode);
 
 /* bcast_chunks.c: makes a file that has no contents. */
 void bcast_chunks_empty(struct bcast_receive *receiver, struct item *item, struct chunk chunk);

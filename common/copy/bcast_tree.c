@@ -15,6 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "copy/acl_mode.h"
+#include "copy/first_names.h"
+#include "copy/path_pattern.h"
 #include "xalloc.h"
 
 static char        *absolute(const char *path, struct error *err);
@@ -24,28 +27,37 @@ static void         add_source(struct trees *trees, const char *path, const char
 static size_t       tree_of(struct trees *trees, const char *root, const char *here);
 static bool         is_taken(const struct trees *trees, size_t tree, const char *name);
 static void         open_next(struct trees *trees, struct strlist *problems);
-static void         take(struct trees *trees, const FTSENT *found, struct strlist *problems);
+static void         take(struct trees *trees, FTSENT *found, struct strlist *problems);
+static bool         is_left_out(struct trees *trees, const FTSENT *found);
 static int          by_name(const FTSENT **a, const FTSENT **b);
-static const char  *look(const FTSENT *found, struct tree_item *item);
+static const char  *look(enum tree_links links, const FTSENT *found, struct tree_item *item);
+static const char  *look_link(enum tree_links links, const FTSENT *found, struct tree_item *item);
+static void         find_first_name(struct tree *tree, const struct stat *status,
+                                    struct tree_item *item);
+static char        *path_here(const struct trees *trees, const struct tree_item *item);
 static char        *read_link(const char *path);
 
 int trees_read(struct trees *trees, const struct strlist *paths, const char *to,
-               struct strlist *problems)
+               const struct tree_rules *rules, struct strlist *problems)
 {
-    trees_begin(trees, paths, to, problems);
+    trees_begin(trees, paths, to, rules, problems);
     while (trees_step(trees, problems))
         ;
+    if (trees->unlisted > 0)
+        strlist_addf(problems, "... and %zu more like these", trees->unlisted);
     return problems->count == 0 ? 0 : -1;
 }
 
 void trees_begin(struct trees *trees, const struct strlist *paths, const char *to,
-                 struct strlist *problems)
+                 const struct tree_rules *rules, struct strlist *problems)
 {
     struct error err;
     char        *root = NULL, *path;
     size_t       i;
 
-    *trees = (struct trees){ 0 };
+    *trees = (struct trees){ .rules = *rules };
+    if (rules->exclude != NULL)
+        trees->has_matched = xcalloc(rules->exclude->count + 1, sizeof *trees->has_matched);
     if (to != NULL && (root = absolute(to, &err)) == NULL)
         strlist_add(problems, err.text);
     for (i = 0; i < paths->count && (to == NULL || root != NULL); i++) {
@@ -73,8 +85,10 @@ void trees_clear(struct trees *trees)
         free(trees->tree[t].item);
         free(trees->tree[t].root);
         free(trees->tree[t].here);
+        first_names_free(trees->tree[t].names);
     }
     free(trees->tree);
+    free(trees->has_matched);
     free(trees->source_of);
     if (trees->walk != NULL)
         fts_close(trees->walk);
@@ -198,7 +212,7 @@ bool trees_step(struct trees *trees, struct strlist *problems)
 {
     FTSENT *found;
 
-    if (problems->count >= TREE_PROBLEMS_MAX || trees->walked == trees->source.count)
+    if (trees->walked == trees->source.count)
         return false;
     if (trees->walk == NULL) {
         open_next(trees, problems);
@@ -222,15 +236,16 @@ bool trees_step(struct trees *trees, struct strlist *problems)
 static void open_next(struct trees *trees, struct strlist *problems)
 {
     char *paths[] = { trees->source.item[trees->walked], NULL };
+    int   follow = trees->rules.links == TREE_LINKS_FOLLOW ? FTS_LOGICAL : FTS_PHYSICAL;
 
-    trees->walk = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
+    trees->walk = fts_open(paths, follow | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
     if (trees->walk != NULL)
         return;
     strlist_addf(problems, "%s: %s", paths[0], strerror(errno));
     trees->walked++;
 }
 
-static void take(struct trees *trees, const FTSENT *found, struct strlist *problems)
+static void take(struct trees *trees, FTSENT *found, struct strlist *problems)
 {
     const char      *source = trees->source.item[trees->walked], *fault;
     struct tree     *tree = &trees->tree[trees->source_of[trees->walked]];
@@ -238,17 +253,46 @@ static void take(struct trees *trees, const FTSENT *found, struct strlist *probl
 
     if (found->fts_info == FTS_DP)
         return;
+    if (is_left_out(trees, found)) {
+        fts_set(trees->walk, found, FTS_SKIP);
+        return;
+    }
     item.path = xstrdup(found->fts_path + (strrchr(source, '/') + 1 - source));
-    fault = look(found, &item);
+    fault = look(trees->rules.links, found, &item);
     if (fault == NULL && tree->items == TREE_ITEMS_MAX)
         fault = "more than 1048576 files, directories and links";
     if (fault == NULL) {
+        if (item.type == ENTRY_FILE && found->fts_statp->st_nlink > 1)
+            find_first_name(tree, found->fts_statp, &item);
         tree_add(tree, &item);
         return;
     }
-    strlist_addf(problems, "%s: %s", found->fts_path, fault);
+    if (problems->count < TREE_PROBLEMS_MAX)
+        strlist_addf(problems, "%s: %s", found->fts_path, fault);
+    else
+        trees->unlisted++;
     free(item.path);
     free(item.target);
+}
+
+/* The user named the first path itself, so it is sent in any case. */
+static bool is_left_out(struct trees *trees, const FTSENT *found)
+{
+    const struct strlist *exclude = trees->rules.exclude;
+    bool                  is_dir = found->fts_info == FTS_D;
+    size_t                i;
+
+    if (found->fts_level == 0)
+        return false;
+    for (i = 0; exclude != NULL && i < exclude->count; i++)
+        if (path_pattern_matches(exclude->item[i],
+                                 found->fts_path + strlen(trees->source.item[trees->walked]) + 1,
+                                 is_dir)) {
+            trees->has_matched[i] = true;
+            return true;
+        }
+    return trees->rules.links == TREE_LINKS_SKIP &&
+           (found->fts_info == FTS_SL || found->fts_info == FTS_SLNONE);
 }
 
 static int by_name(const FTSENT **a, const FTSENT **b)
@@ -257,7 +301,7 @@ static int by_name(const FTSENT **a, const FTSENT **b)
 }
 
 /* Fills item with what was found. Returns NULL, or why it cannot be sent. */
-static const char *look(const FTSENT *found, struct tree_item *item)
+static const char *look(enum tree_links links, const FTSENT *found, struct tree_item *item)
 {
     const char *fault;
 
@@ -273,12 +317,7 @@ static const char *look(const FTSENT *found, struct tree_item *item)
         break;
     case FTS_SL:
     case FTS_SLNONE:
-        item->type = ENTRY_LINK;
-        item->target = read_link(found->fts_accpath);
-        if (item->target == NULL)
-            return strerror(errno);
-        fault = found->fts_level == 0 ? "a symbolic link to nothing"
-                                      : entry_target_fault(item->path, item->target);
+        fault = look_link(links, found, item);
         if (fault != NULL)
             return fault;
         break;
@@ -291,11 +330,34 @@ static const char *look(const FTSENT *found, struct tree_item *item)
     default:
         return strerror(found->fts_errno);
     }
-    item->mode = found->fts_statp->st_mode & 07777;
+    item->mode = acl_mode(found->fts_accpath, found->fts_statp->st_mode) & 07777;
     item->mtime = found->fts_statp->st_mtim;
     item->device = found->fts_statp->st_dev;
     item->inode = found->fts_statp->st_ino;
     return entry_path_fault(item->path);
+}
+
+/* A link is found only where it is not to be followed, or leads to nothing. */
+static const char *look_link(enum tree_links links, const FTSENT *found, struct tree_item *item)
+{
+    item->type = ENTRY_LINK;
+    item->target = read_link(found->fts_accpath);
+    if (item->target == NULL)
+        return strerror(errno);
+    if (item->target[0] == '\0' || found->fts_level == 0 || links == TREE_LINKS_FOLLOW)
+        return "a symbolic link to nothing";
+    return links == TREE_LINKS_WITHIN ? entry_link_leaves(item->path, item->target) : NULL;
+}
+
+/* Makes item a hard link if the tree has its file already. */
+static void find_first_name(struct tree *tree, const struct stat *status, struct tree_item *item)
+{
+    size_t first = first_names_find(&tree->names, status->st_dev, status->st_ino, tree->items);
+
+    if (first == tree->items)
+        return;
+    item->type = ENTRY_HARD;
+    item->size = first;
 }
 
 /* The kernel does not guarantee a limit for the size of a link. */
@@ -342,10 +404,10 @@ struct entry tree_entry(const struct tree_item *item)
 
 int tree_open(const struct trees *trees, const struct tree_item *item, struct error *err)
 {
-    const char *source = trees->source.item[item->source], *below = strchr(item->path, '/');
-    char       *path = xasprintf("%s%s", source, below != NULL ? below : "");
-    int         fd = open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC |
-                                    (below != NULL ? O_NOFOLLOW : 0));
+    bool  may_follow = strchr(item->path, '/') == NULL || trees->rules.links == TREE_LINKS_FOLLOW;
+    char *path = path_here(trees, item);
+    int   fd = open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC |
+                              (may_follow ? 0 : O_NOFOLLOW));
 
     free(path);
     if (fd < 0)
@@ -356,6 +418,23 @@ int tree_open(const struct trees *trees, const struct tree_item *item, struct er
         return fd;
     close(fd);
     return -1;
+}
+
+/* Caller frees. */
+static char *path_here(const struct trees *trees, const struct tree_item *item)
+{
+    const char *below = strchr(item->path, '/');
+
+    return xasprintf("%s%s", trees->source.item[item->source], below != NULL ? below : "");
+}
+
+bool tree_link_leads(const struct trees *trees, const struct tree_item *item)
+{
+    char *path = path_here(trees, item);
+    bool  leads = access(path, F_OK) == 0;
+
+    free(path);
+    return leads;
 }
 
 int tree_check(const struct tree_item *item, int fd, struct error *err)

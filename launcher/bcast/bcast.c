@@ -5,8 +5,8 @@
  * full at a time. The agent makes directories and links, and answers which files it wants. For
  * those we send the hashes of all chunks (chunk.h), one window at a time. The agent takes the
  * chunks that it already has from its own disk, and gets the rest from another node
- * (bcast_links.c) or from us (bcast_files.c). Once every hash is settled, nothing of the tree
- * can fail any more.
+ * (bcast_links.c) or from us (bcast_files.c). When every hash of every tree is settled, FINISH
+ * lets the agent do what must wait for all files, and report links that lead to nothing.
  *
  * Nodes do not wait for each other, but a node that serves others stays until they have their
  * chunks. A file that a node does not get becomes a row of the table at the end, and the node
@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "bcast/copy_rules.h"
 #include "buffer.h"
 #include "log.h"
 #include "node/node_job.h"
@@ -51,6 +52,7 @@ static bool is_source(const struct tree *tree, const struct node *node);
 static bool take_credit(struct bcast *bcast, struct copy *copy,
                         const struct frame *frame);
 static bool take_failed(struct run *run, struct node *node, const json_t *body);
+static bool take_finish(struct run *run, struct node *node, const struct frame *frame);
 
 const struct node_job bcast_job = {
     .prepare = bcast_prepare,
@@ -64,6 +66,7 @@ const struct node_job bcast_job = {
 
 static int bcast_prepare(const struct run *run, void **data)
 {
+    const struct tree_rules rules = copy_rules_of(run->options, TREE_LINKS_COPY);
     struct bcast  *bcast = *data = xcalloc(1, sizeof *bcast);
     struct strlist problems = { 0 };
     size_t         n;
@@ -79,11 +82,13 @@ static int bcast_prepare(const struct run *run, void **data)
     for (n = 0; n < run->plan->nodes; n++)
         bcast->copy[n] = (struct copy){ .credit = bcast->window, .needs.file = SUM_FILE_NONE,
                                         .source.node = CHAIN_LAUNCHER };
-    status = origin_find(run, bcast);
+    status = copy_rules_check(run->options, run->plan);
+    if (status == 0)
+        status = origin_find(run, bcast);
     if (status != 0)
         return status;
     if (bcast->origin != NULL ||
-        trees_read(&bcast->trees, &run->options->args, run->options->to, &problems) == 0)
+        trees_read(&bcast->trees, &run->options->args, run->options->to, &rules, &problems) == 0)
         return bcast_links_prepare(run, bcast);
     for (n = 0; n < problems.count; n++)
         log_error("%s", problems.item[n]);
@@ -105,6 +110,7 @@ static void bcast_free(const struct run *run, void *data)
     sum_file_close(&bcast->hashed);
     bcast_links_clear(bcast);
     failures_clear(&bcast->failed);
+    failures_clear(&bcast->dangling);
     trees_clear(&bcast->trees);
     origin_free(bcast->origin);
     free(bcast);
@@ -231,6 +237,8 @@ static bool take(struct run *run, struct node *node, const struct frame *frame,
         is_ours = bcast_take_need(bcast, copy, frame);
     else if (frame->type == FRAME_HAVE)
         is_ours = bcast_take_have(copy, frame);
+    else if (frame->type == FRAME_FINISH)
+        is_ours = take_finish(run, node, frame);
     else if (frame->type == FRAME_LISTEN)
         is_ours = bcast_take_listen(run, node, body);
     else if (frame->type == FRAME_LINKED)
@@ -265,7 +273,7 @@ static bool send_next(struct run *run, struct node *node, struct copy *copy)
 {
     const struct tree *tree = &bcast_of(run)->trees.tree[copy->tree];
 
-    if (copy->is_done)
+    if (copy->is_done || copy->is_finishing)
         return false;
     if (!copy->has_root)
         return next_tree(run, node, copy);
@@ -292,7 +300,10 @@ static bool next_tree(struct run *run, struct node *node, struct copy *copy)
     for (; copy->tree < trees->count && is_source(&trees->tree[copy->tree], node); copy->tree++)
         copy->skipped++;
     if (copy->tree == trees->count) {
-        copy->is_done = true;
+        copy->is_finishing = true;
+        copy->is_done = copy->skipped == trees->count;
+        if (!copy->is_done)
+            node_send_empty(node, FRAME_FINISH);
         return false;
     }
     root = trees->tree[copy->tree].root;
@@ -346,5 +357,30 @@ static bool take_failed(struct run *run, struct node *node, const json_t *body)
     bcast_failed(run, node, (size_t)tree, (size_t)number, what, text);
     if (json_is_true(json_object_get(body, "all")))
         copy->is_done = true;
+    return true;
+}
+
+/* A link that leads to nothing here, too, is as it should be. */
+static bool take_finish(struct run *run, struct node *node, const struct frame *frame)
+{
+    struct bcast *bcast = bcast_of(run);
+    struct copy  *copy = &bcast->copy[node->index];
+    size_t        at;
+
+    if (!copy->is_finishing || frame->size % 8 != 0)
+        return false;
+    if (copy->is_done)
+        return true; /* its disk is full */
+    for (at = 0; at < frame->size; at += 8) {
+        size_t tree = get_u32(frame->body + at), number = get_u32(frame->body + at + 4);
+
+        if (tree >= bcast->trees.count || number >= bcast->trees.tree[tree].items ||
+            bcast->trees.tree[tree].item[number].type != ENTRY_LINK)
+            return false;
+        if (bcast->origin != NULL ||
+            tree_link_leads(&bcast->trees, &bcast->trees.tree[tree].item[number]))
+            bcast_dangling(run, node, tree, number);
+    }
+    copy->is_done = true;
     return true;
 }

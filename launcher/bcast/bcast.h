@@ -63,8 +63,9 @@ struct copy {
     struct copy_source source;
     uint64_t  files, bytes, node_bytes; /* received so far; node_bytes: from other nodes */
     size_t    skipped;    /* trees whose source is this node */
-    size_t    failures;   /* rows of this node in the table */
+    size_t    failures, danglings; /* rows of this node in the tables */
     bool      has_failed; /* something could not be written there */
+    bool      is_finishing; /* FINISH was sent */
     bool      is_done;
 };
 
@@ -77,6 +78,7 @@ struct bcast {
     size_t          window;
     struct sum_file hashed;
     struct failures failed;
+    struct failures dangling; /* links that lead to something here, and to nothing there */
 
     bool            has_chain;
     struct chain    chain;
@@ -122,6 +124,8 @@ bool bcast_take_linked(struct run *run, struct node *node, const json_t *body);
  * of why. what: as in "cannot write". */
 void    bcast_failed(struct run *run, const struct node *node, size_t tree, size_t item,
                      const char *what, const char *why);
+/* The same for a link that leads to nothing on node. */
+void    bcast_dangling(struct run *run, const struct node *node, size_t tree, size_t item);
 /* Shows on a terminal how far the slowest node is. seconds: since the last call. */
 void    bcast_progress(struct run *run, double seconds);
 /* out NULL: reports only the files that were not copied. */

@@ -4,6 +4,8 @@
  *     te5: skipped: this is the source
  *     muster: not everything arrived
  *       te4  /home/me/train.py: cannot write: No space left on device
+ *     muster: some links lead to nothing on the nodes; copy what they lead to, too
+ *       te5  /home/me/venv/bin/python: leads to /opt/python/bin/python, which is not there
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -16,6 +18,9 @@
 
 #include "xalloc.h"
 
+#define DANGLING_TITLE "some links lead to nothing on the nodes; copy what they lead to, too"
+
+static char   *path_of(const struct tree *tree, size_t item);
 static void    print_copies(const struct run *run, FILE *out);
 static char   *words_of(const struct bcast *bcast, const struct copy *copy);
 
@@ -25,12 +30,31 @@ void bcast_failed(struct run *run, const struct node *node, size_t tree_number, 
     struct bcast *bcast = bcast_of(run);
     struct copy  *copy = &bcast->copy[node->index];
     struct tree  *tree = &bcast->trees.tree[tree_number];
-    char         *path = xasprintf("%s/%s", strcmp(tree->root, "/") != 0 ? tree->root : "",
-                                   tree->item[item].path);
+    char         *path = path_of(tree, item);
 
     copy->has_failed = true;
     failures_add(&bcast->failed, node, &copy->failures, path, what, why);
     free(path);
+}
+
+void bcast_dangling(struct run *run, const struct node *node, size_t tree_number, size_t item)
+{
+    struct bcast *bcast = bcast_of(run);
+    struct copy  *copy = &bcast->copy[node->index];
+    struct tree  *tree = &bcast->trees.tree[tree_number];
+    char         *path = path_of(tree, item);
+    char         *why = xasprintf("leads to %s, which is not there", tree->item[item].target);
+
+    failures_add(&bcast->dangling, node, &copy->danglings, path, "", why);
+    free(why);
+    free(path);
+}
+
+/* Returns the path on a node; caller frees. */
+static char *path_of(const struct tree *tree, size_t item)
+{
+    return xasprintf("%s/%s", strcmp(tree->root, "/") != 0 ? tree->root : "",
+                     tree->item[item].path);
 }
 
 void bcast_progress(struct run *run, double seconds)
@@ -53,7 +77,8 @@ int bcast_report(const struct run *run, int status, FILE *out, FILE *err)
     if (out != NULL && !origin_has_failed(bcast_of(run)) &&
         (json == NULL || strcmp(json, "-") != 0))
         print_copies(run, out);
-    failures_print(&bcast_of(run)->failed, run->plan, err);
+    failures_print(&bcast_of(run)->failed, run->plan, FAILURES_TITLE, err);
+    failures_print(&bcast_of(run)->dangling, run->plan, DANGLING_TITLE, err);
     if (status == 0 && origin_has_failed(bcast_of(run)))
         return EXIT_DATA;
     for (n = 0; n < run->plan->nodes && status == 0; n++)
@@ -130,6 +155,7 @@ json_t *bcast_json(const struct run *run, int status)
                              (json_int_t)copy->node_bytes, "skipped",
                              copy->skipped == bcast->trees.count));
     }
-    return json_pack("{s:i, s:o, s:o}", "exit_status", status, "nodes", nodes, "failures",
-                     failures_json(&bcast->failed, run->plan));
+    return json_pack("{s:i, s:o, s:o, s:o}", "exit_status", status, "nodes", nodes, "failures",
+                     failures_json(&bcast->failed, run->plan), "dangling",
+                     failures_json(&bcast->dangling, run->plan));
 }

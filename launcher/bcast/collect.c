@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "bcast/copy_rules.h"
 #include "clock.h"
 #include "copy/bcast_tree.h"
 #include "log.h"
@@ -35,7 +36,6 @@
 #define FILES_NODE   16
 #define LISTS_MAX    2u
 #define STALL_S      60.0 /* for an agent to send any answer, or --dead-after */
-#define PATHS_BLOB   1
 #define TICK_S       0.25
 
 static int    collect_prepare(const struct run *run, void **data);
@@ -48,6 +48,7 @@ static void   begin_ticks(struct run *run, struct collect *collect);
 static void   tick_cb(evutil_socket_t fd, short what, void *arg);
 static void   failed_cb(uint32_t tree, uint32_t number, const char *path, const char *what,
                         const char *why, bool is_all, void *arg);
+static void   dangling_cb(uint32_t tree, uint32_t number, void *arg);
 static bool   collect_take(struct run *run, struct node *node, const struct frame *frame,
                            const json_t *body);
 static int    take(struct gather *gather, const struct frame *frame, const json_t *body,
@@ -61,6 +62,8 @@ static void   ask_hashes(struct gather *gather);
 static bool   next_chunk(struct gather *gather, uint64_t left, struct chunk *chunk);
 static uint64_t open_bytes(const struct gather *gather);
 static void   ask_chunks(struct gather *gather);
+static void   finish_cb(evutil_socket_t fd, short what, void *arg);
+static void   done(struct gather *gather);
 static bool   is_over(const struct gather *gather);
 static void   end(struct gather *gather);
 static double stall_s(const struct run *run);
@@ -79,6 +82,8 @@ static int collect_prepare(const struct run *run, void **data)
     struct collect *collect = *data = xcalloc(1, sizeof *collect);
     size_t          n, nodes = run->plan->nodes;
 
+    if (copy_rules_check(run->options, run->plan) != 0)
+        return EXIT_USAGE;
     collect->window = WINDOW_TOTAL / nodes;
     collect->window = collect->window > WINDOW_MOST    ? WINDOW_MOST
                       : collect->window < WINDOW_LEAST ? WINDOW_LEAST
@@ -166,28 +171,25 @@ static void collect_free(const struct run *run, void *data)
 
 static void collect_begin(struct run *run, struct node *node)
 {
-    static const struct bcast_receive_ops ops = { failed_cb };
+    static const struct bcast_receive_ops ops = { failed_cb, dangling_cb };
     struct collect *collect = run->job_data;
     struct gather  *gather = &collect->gather[node->index];
-    struct buffer   blob = { 0 };
     struct error    why;
     char           *root = xasprintf("%s/%s", collect->to, node->plan->host);
+    const struct tree_rules rules = copy_rules_of(run->options, TREE_LINKS_WITHIN);
+    const enum bcast_links  links = rules.links == TREE_LINKS_COPY ? BCAST_LINKS_ANY
+                                                                   : BCAST_LINKS_WITHIN;
 
     if (collect->tick == NULL)
         begin_ticks(run, collect);
     gather->run = run;
     gather->node = node;
-    gather->receiver = bcast_receive_new(&ops, gather, collect->small_files);
+    gather->receiver = bcast_receive_new(&ops, gather, links, collect->small_files);
     node_enter(node, NODE_PROBING, stall_s(run));
     if (bcast_receive_root(gather->receiver, 0, root, &why) < 0) {
         failed_cb(0, 0, "", "", why.text, true, gather);
     } else {
-        put_u32((unsigned char *)buffer_reserve(&blob, 4), PATHS_BLOB);
-        blob.size += 4;
-        buffer_add(&blob, collect->paths.bytes, collect->paths.size);
-        node_send_raw(node, FRAME_BLOB, blob.bytes, blob.size);
-        buffer_clear(&blob);
-        node_send(node, FRAME_GIVE, json_pack("{s:i}", "paths", PATHS_BLOB));
+        copy_rules_give(node, &collect->paths, &rules);
     }
     free(root);
     pump(gather);
@@ -234,6 +236,13 @@ static void failed_cb(uint32_t tree, uint32_t number, const char *path, const ch
     failures_add(&collect->failed, gather->node, &gather->failures, path[0] != '\0' ? full : "",
                  what, why);
     free(full);
+}
+
+/* Links lead to files of the same folder. What is missing there was missing on the node, or is
+ * reported by itself. */
+static void dangling_cb(uint32_t tree, uint32_t number, void *arg)
+{
+    (void)tree, (void)number, (void)arg;
 }
 
 /* --- received frames ------------------------------------------------------------- */
@@ -344,13 +353,38 @@ static void pump(struct gather *gather)
     }
     bcast_receive_settle(gather->receiver);
     gather->counts = *bcast_receive_counts(gather->receiver);
-    if (gather->is_full || is_over(gather)) {
-        end(gather);
-        gather->is_done = true;
-        node_enter(node, NODE_PROBED, 0);
-    } else {
+    if (gather->is_full)
+        done(gather);
+    else if (!is_over(gather))
         node_expect(node, "the requested files", stall_s(gather->run));
+    else if (gather->finish == NULL) {
+        gather->finish = xevent_new(gather->run->base, -1, finish_cb, gather);
+        finish_cb(-1, 0, gather);
     }
+}
+
+/* Does one part, so that the other nodes need not wait. */
+static void finish_cb(evutil_socket_t fd, short what, void *arg)
+{
+    const struct timeval at_once = { 0 };
+    struct gather       *gather = arg;
+
+    (void)fd, (void)what;
+    if (gather->node->state != NODE_PROBING || gather->node->failure != NULL)
+        return;
+    if (bcast_receive_finish(gather->receiver) || gather->is_full) {
+        done(gather);
+        return;
+    }
+    node_expect(gather->node, "the last files to be written here", stall_s(gather->run));
+    xevent_add(gather->finish, &at_once);
+}
+
+static void done(struct gather *gather)
+{
+    end(gather);
+    gather->is_done = true;
+    node_enter(gather->node, NODE_PROBED, 0);
 }
 
 static void ask_hashes(struct gather *gather)
@@ -436,6 +470,9 @@ static void end(struct gather *gather)
 {
     bcast_receive_free(gather->receiver);
     gather->receiver = NULL;
+    if (gather->finish != NULL)
+        event_free(gather->finish);
+    gather->finish = NULL;
     arriving_clear(&gather->arriving);
     buffer_clear(&gather->wanted);
 }

@@ -31,6 +31,7 @@ struct gather {
                                                     were requested */
     uint64_t              asked, hashed;
     uint64_t              pending; /* bytes of the chunks whose hashes are pending */
+    struct event         *finish; /* NULL: something may still come */
     struct bcast_counts   counts;
     size_t                failures; /* rows of this node in the table */
     bool                  has_failed, is_full, is_done;

@@ -25,7 +25,7 @@ int collect_report(const struct run *run, int status, FILE *out, FILE *err)
 
     if (json == NULL || strcmp(json, "-") != 0)
         print_nodes(run, out);
-    failures_print(&collect->failed, run->plan, err);
+    failures_print(&collect->failed, run->plan, FAILURES_TITLE, err);
     for (n = 0; n < run->plan->nodes && status == 0; n++)
         status = collect->gather[n].has_failed ? EXIT_CREATE
                  : collect->gather[n].is_done  ? 0

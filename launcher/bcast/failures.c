@@ -19,6 +19,7 @@
 #define NODE_ROWS_MAX 32   /* per node; the rest are ignored */
 
 static char   *safe(const char *text);
+static char   *text_of(const char *what, const char *path, const char *why);
 static json_t *json_of(const struct group *group, const struct plan *plan);
 static void    split(const struct group *group, char **what, char **path, char **why);
 static char   *cut(char *text);
@@ -26,7 +27,7 @@ static char   *cut(char *text);
 void failures_add(struct failures *failures, const struct node *node, size_t *count,
                   const char *path, const char *what, const char *why)
 {
-    char *row, *safe_path, *safe_what, *safe_why;
+    char *row, *safe_path, *safe_what, *safe_why, *text;
 
     if (failures->groups.count >= TABLE_MAX || *count == NODE_ROWS_MAX) {
         failures->is_cut = true;
@@ -37,10 +38,9 @@ void failures_add(struct failures *failures, const struct node *node, size_t *co
     safe_what = safe(what);
     safe_why = safe(why);
     row = xasprintf("%s\n%s\n%s", safe_what, safe_path, safe_why);
-    if (path[0] != '\0')
-        log_info("%s: %s: cannot %s: %s", node->plan->host, safe_path, safe_what, safe_why);
-    else
-        log_info("%s: %s", node->plan->host, safe_why);
+    text = text_of(safe_what, safe_path, safe_why);
+    log_info("%s: %s", node->plan->host, text);
+    free(text);
     groups_add(&failures->groups, row, (int)node->index);
     free(row);
     free(safe_why);
@@ -59,22 +59,31 @@ static char *safe(const char *text)
     return sanitize_text(text, strnlen(text, TEXT_MAX));
 }
 
-/* Sorts the rows, since answers come in any order. */
-void failures_print(struct failures *failures, const struct plan *plan, FILE *out)
+/* Caller frees. */
+static char *text_of(const char *what, const char *path, const char *why)
 {
-    char  *what, *path, *why, *names;
+    if (path[0] == '\0')
+        return xstrdup(why);
+    return what[0] != '\0' ? xasprintf("%s: cannot %s: %s", path, what, why)
+                           : xasprintf("%s: %s", path, why);
+}
+
+/* Sorts the rows, since answers come in any order. */
+void failures_print(struct failures *failures, const struct plan *plan, const char *title,
+                    FILE *out)
+{
+    char  *what, *path, *why, *names, *text;
     size_t i;
 
     groups_sort(&failures->groups);
     if (failures->groups.count > 0)
-        fputs("muster: not everything arrived\n", out);
+        fprintf(out, "muster: %s\n", title);
     for (i = 0; i < failures->groups.count; i++) {
         split(&failures->groups.group[i], &what, &path, &why);
         names = group_hosts(&failures->groups.group[i], plan);
-        if (path[0] != '\0')
-            fprintf(out, "  %s  %s: cannot %s: %s\n", names, path, what, why);
-        else
-            fprintf(out, "  %s  %s\n", names, why);
+        text = text_of(what, path, why);
+        fprintf(out, "  %s  %s\n", names, text);
+        free(text);
         free(names);
         free(what);
     }

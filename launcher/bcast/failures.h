@@ -1,5 +1,5 @@
-/* failures.h - reports what muster bcast or collect could not copy, once for all nodes with the
- * same failure
+/* failures.h - reports what muster bcast or collect could not copy, and links that lead to
+ * nothing, once for all nodes with the same failure
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_FAILURES_H
@@ -21,15 +21,17 @@ struct failures {
     bool          is_cut; /* there were more failures than it keeps */
 };
 
-/* Adds a failure. what: as in "cannot write"; path and what may be "" if why is enough. The
+/* Adds a failure. what: as in "cannot write"; what may be "" if why is enough, and path, too. The
  * texts may come from a node. count: the node's number of failures, which it increments. */
 void failures_add(struct failures *failures, const struct node *node, size_t *count,
                   const char *path, const char *what, const char *why);
 void failures_clear(struct failures *failures);
 
-/* Prints "muster: not everything arrived", then a line for each failure. Prints nothing if
- * there are none. */
-void    failures_print(struct failures *failures, const struct plan *plan, FILE *out);
+/* Prints "muster: " and the title, then a line for each failure. Prints nothing if there are
+ * none. */
+#define FAILURES_TITLE "not everything arrived"
+void    failures_print(struct failures *failures, const struct plan *plan, const char *title,
+                       FILE *out);
 json_t *failures_json(const struct failures *failures, const struct plan *plan);
 
 /* Returns "1.2 MiB"; caller frees. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "bcast/bcast.h"
+#include "bcast/copy_rules.h"
 #include "buffer.h"
 #include "log.h"
 #include "node/body.h"
@@ -22,7 +23,6 @@
 #define HASHES_MAX  256u
 #define HASH_BYTES  (8u << 20)
 #define CACHE_MAX   64   /* chunks */
-#define PATHS_BLOB  1
 
 enum held_state { HELD_NONE, HELD_ASKED, HELD_HERE };
 
@@ -54,6 +54,7 @@ static const char *path_at(const struct run *run, const char *word, size_t *node
 static bool        is_elsewhere(const char *word);
 static int         add_path(struct bcast *bcast, const char *path, const char *to);
 static bool        take_entries(struct run *run, const struct frame *frame);
+static bool        is_file(const struct tree *tree, uint64_t item);
 static void        ask_list(struct run *run);
 static bool        take_sums(struct run *run, const struct frame *frame);
 static bool        take_file(struct origin *origin, const struct frame *frame);
@@ -178,14 +179,9 @@ bool origin_has_failed(const struct bcast *bcast)
 void origin_begin(struct run *run, struct node *node)
 {
     struct origin *origin = bcast_of(run)->origin;
-    struct buffer  blob = { 0 };
+    struct tree_rules rules = copy_rules_of(run->options, TREE_LINKS_COPY);
 
-    put_u32((unsigned char *)buffer_reserve(&blob, 4), PATHS_BLOB);
-    blob.size += 4;
-    buffer_add(&blob, origin->paths.bytes, origin->paths.size);
-    node_send_raw(node, FRAME_BLOB, blob.bytes, blob.size);
-    buffer_clear(&blob);
-    node_send(node, FRAME_GIVE, json_pack("{s:i}", "paths", PATHS_BLOB));
+    copy_rules_give(node, &origin->paths, &rules);
     ask_list(run);
 }
 
@@ -230,11 +226,14 @@ static bool take_entries(struct run *run, const struct frame *frame)
     if (origin->lists == 0 || (origin->is_at_end && frame->size > 0))
         return false;
     origin->lists--;
-    while (tree->items < TREE_ITEMS_MAX && (rc = entry_next(&reader, &entry, &err)) > 0)
+    while (tree->items < TREE_ITEMS_MAX && (rc = entry_next(&reader, &entry, &err)) > 0) {
+        if (entry.type == ENTRY_HARD && !is_file(tree, entry.size))
+            return false;
         tree_add(tree, &(struct tree_item){
                            .type = entry.type, .mode = entry.mode, .size = entry.size,
                            .mtime = entry.mtime, .path = xstrdup(entry.path),
                            .target = entry.type == ENTRY_LINK ? xstrdup(entry.target) : NULL });
+    }
     if (rc != 0)
         return false;
     if (frame->size > 0)
@@ -246,6 +245,11 @@ static bool take_entries(struct run *run, const struct frame *frame)
     origin->asked = xcalloc(tree->items + 1, sizeof *origin->asked);
     bcast_begin_all(run, node_of(run));
     return true;
+}
+
+static bool is_file(const struct tree *tree, uint64_t item)
+{
+    return item < tree->items && tree->item[item].type == ENTRY_FILE;
 }
 
 /* If a failure comes before all entries are known, muster sends nothing, as with files of this

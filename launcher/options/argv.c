@@ -41,6 +41,7 @@ static void  unknown(struct reader *reader, const struct other_option *other, bo
                      const char *text);
 static void  add_setting(struct reader *reader, const struct meaning *meaning, const char *typed,
                          const char *value);
+static bool  is_taken(const struct reader *reader, const struct option_row *row);
 static bool  is_of_command(struct reader *reader, const struct option_row *row,
                            const char *typed);
 static void  list_commands(unsigned commands, char *text, size_t size);
@@ -169,21 +170,25 @@ static bool mean_letter(const struct reader *reader, const char *at, struct mean
 {
     const struct option_row *row = option_by_letter(*at);
 
+    if (row == NULL || !is_taken(reader, row))
+        if (mean_other(other_launchers_find(at, 1, reader->command), meaning))
+            return true;
     if (row == NULL)
-        return mean_other(other_launchers_find(at, 1, reader->command), meaning);
+        return false;
     *meaning = (struct meaning){ .row = row,
                                  .set = row->letter_set != NULL ? row->letter_set : row->set };
     return true;
 }
 
-/* Full names take precedence over prefixes, and our names over those of other launchers. */
+/* Full names take precedence over prefixes, and our names over those of other launchers, unless
+ * the subcommand does not take ours. */
 static bool mean_name(const struct reader *reader, const char *name, size_t length,
                       struct meaning *meaning, struct error *err)
 {
     const struct option_row   *row = option_by_name(name, length);
     const struct other_option *other = other_of(reader, name, length);
 
-    if (row == NULL && other != NULL)
+    if (other != NULL && (row == NULL || !is_taken(reader, row)))
         return mean_other(other, meaning);
     if (row == NULL && (row = option_find(name, length, err)) == NULL)
         return false;
@@ -262,12 +267,17 @@ static bool is_of_command(struct reader *reader, const struct option_row *row, c
         complain(reader, "%s: is refused: %s", typed, row->help);
         return false;
     }
-    if (row->commands & 1u << reader->command || row->set == set_nothing)
+    if (is_taken(reader, row))
         return true;
     list_commands(row->commands, others, sizeof others);
     complain(reader, "%s: not an option of muster %s; it belongs to %s", typed,
              command_name(reader->command), others);
     return false;
+}
+
+static bool is_taken(const struct reader *reader, const struct option_row *row)
+{
+    return row->commands & 1u << reader->command || row->set == set_nothing;
 }
 
 /* Writes "run, exec" into text. */

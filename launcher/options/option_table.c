@@ -20,6 +20,7 @@ static const char *const label_words[] = { "default", "host", "rank", "none", NU
 static const char *const recovery_words[] = { "auto", "full", "elastic", NULL };
 static const char *const transport_words[] = { "auto", "ssh", "openssh", "exec", NULL };
 static const char *const warm_words[] = { "each", "swarm", NULL };
+static const char *const links_words[] = { "auto", "copy", "follow", "skip", NULL };
 static const char *const local_rank_words[] = { "modulo", "index", NULL };
 
 #define FIELD(name)   .field = offsetof(struct options, name)
@@ -40,6 +41,9 @@ const struct option_row option_table[] = {
       .flags = OPTION_ARGV_ONLY, .help = "only what this run left, even if it is running" },
     { .name = "to", .arg = "DIR", TEXT(to), .commands = FOR(BCAST) | FOR(COLLECT),
       .flags = OPTION_ARGV_ONLY, .help = "copy into DIR on each node; into DIR/HOST here" },
+    { .name = "links", .arg = "copy|follow|skip", .initial = "auto", .set = set_word,
+      FIELD(links), .words = links_words, .commands = FOR(BCAST) | FOR(COLLECT),
+      .flags = OPTION_ARGV_ONLY, .help = "what to do with symbolic links" },
     { .name = "plan", FLAG(plan_only), .commands = FOR(BOOTSTRAP), .flags = OPTION_ARGV_ONLY,
       .help = "only show what would change, and why (default)" },
     { .name = "apply", FLAG(apply), .commands = FOR(BOOTSTRAP), .flags = OPTION_ARGV_ONLY,
@@ -94,8 +98,12 @@ const struct option_row option_table[] = {
       .help = "program that prints the hosts, run every second" },
     { .name = "include", .letter = 'i', .arg = "FILTER", TEXT(include), .commands = FOR_NODES,
       DEEPSPEED, .help = "only these hosts and slots: te1@te2:0,2" },
-    { .name = "exclude", .letter = 'e', .arg = "FILTER", TEXT(exclude), .commands = FOR_NODES,
-      DEEPSPEED, .help = "all but these hosts and slots" },
+    { .name = "exclude", .letter = 'e', .arg = "FILTER", TEXT(exclude),
+      .commands = FOR_NODES & ~(FOR(BCAST) | FOR(COLLECT)), DEEPSPEED,
+      .help = "all but these hosts and slots" },
+    { .name = "exclude-host", .arg = "FILTER", TEXT(exclude),
+      .commands = FOR(BCAST) | FOR(COLLECT), .flags = OPTION_ARGV_ONLY,
+      .help = "all but these hosts" },
     { .name = "num_nodes", .arg = "N", .initial = "-1", INTEGER(num_nodes, -1, OPTION_NUMBER_MAX),
       .commands = FOR_NODES, DEEPSPEED, .help = "only the first N hosts" },
     { .name = "nnodes", .arg = "MIN[:MAX]", .set = set_node_range, FIELD(num_nodes), .min = 1,
@@ -176,6 +184,10 @@ const struct option_row option_table[] = {
     { .name = "push", .arg = "PATH", .set = set_push, .commands = FOR(RUN) | FOR(EXEC),
       .flags = OPTION_ARGV_ONLY | OPTION_RARE,
       .help = "copy PATH to the nodes first, as muster bcast does; may be repeated" },
+    { .name = "exclude-path", .arg = "PATTERN", .set = set_exclude_path,
+      .commands = FOR(RUN) | FOR(EXEC) | FOR(BCAST) | FOR(COLLECT),
+      .flags = OPTION_ARGV_ONLY | OPTION_RARE,
+      .help = "copy no path like .git, *.pyc, /data or cache/; may be repeated" },
     { .name = "allow-open-mpi", FLAG(allow_open_mpi), .commands = FOR_WORLD, RARE,
       .help = "start Open MPI programs; each rank runs alone" },
     { .name = "name", .arg = "NAME", .set = set_name, FIELD(name), .commands = FOR_WORLD,

@@ -6,6 +6,7 @@
 #include "options/option_value.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -380,6 +381,16 @@ int set_push(struct options *options, const struct option_row *row, const char *
     if (value[0] == '\0')
         return err_set(err, "is empty; it should name a file or directory");
     strlist_add(&options->push, value);
+    return 0;
+}
+
+int set_exclude_path(struct options *options, const struct option_row *row, const char *value,
+                     struct error *err)
+{
+    (void)row;
+    if (value[strspn(value, "/")] == '\0' || strlen(value) >= PATH_MAX)
+        return err_set(err, "should be a pattern for paths, such as .git, *.pyc or /data");
+    strlist_add(&options->exclude_paths, value);
     return 0;
 }
 

@@ -27,7 +27,7 @@ option_setter set_signal; /* int: signal number of "USR1", "SIGUSR1" or "10"; 0 
 /* For options of other launchers: a number or "gpu"; a number or "N:N"; more hosts; hosts
  * separated by commas. */
 option_setter set_ranks_per_node, set_processes_per_node, set_remote_command;
-option_setter set_node_count, set_more_hosts, set_exclude_hosts;
+option_setter set_node_count, set_more_hosts, set_exclude_hosts, set_exclude_path;
 
 /* For options that options_parse() handles before it sets any field. */
 option_setter set_nothing;

@@ -68,6 +68,7 @@ int options_parse(struct options *options, int argc, char **argv, int *exit_code
         settings_apply(options, &settings, err) < 0 || options_check(options, err) < 0)
         goto out;
     note_given(options, &settings);
+    saved_options_add_copy(&options->copy_words, &settings);
     /* Only now is -q known. */
     for (i = 0; i < notes.count && options->log_level >= LOG_WARN; i++)
         log_warn("%s", notes.item[i]);
@@ -94,6 +95,8 @@ void options_clear(struct options *options)
     strlist_clear(&options->env);
     strlist_clear(&options->env_files);
     strlist_clear(&options->push);
+    strlist_clear(&options->exclude_paths);
+    strlist_clear(&options->copy_words);
     free(options->script);
     strlist_clear(&options->args);
     free(options->master_addr);

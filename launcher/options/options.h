@@ -20,6 +20,8 @@
 enum label { LABEL_DEFAULT, LABEL_HOST, LABEL_RANK, LABEL_NONE };
 /* LOCAL_RANK is RANK % local size, as in DeepSpeed, or 0, 1, 2 ... Both give the same numbers
  * if all nodes have equally many ranks. */
+/* What muster bcast and collect do with symbolic links. */
+enum copied_links { LINKS_AUTO, LINKS_COPY, LINKS_FOLLOW, LINKS_SKIP };
 enum local_rank_by { LOCAL_RANK_MODULO, LOCAL_RANK_INDEX };
 enum transport { TRANSPORT_AUTO, TRANSPORT_SSH, TRANSPORT_OPENSSH, TRANSPORT_EXEC };
 /* A disk restored from a snapshot: each node reads all of its own, or each reads a part for
@@ -139,8 +141,11 @@ struct options {
     double within_s; /* drain, scale */
     int    nodes;    /* scale; 0: not given */
 
-    /* bcast */
-    char *to; /* NULL: the same path as here */
+    /* bcast, collect, --push */
+    char             *to; /* NULL: the same path as here */
+    enum copied_links links;
+    struct strlist    exclude_paths; /* patterns (copy/path_pattern.h) */
+    struct strlist    copy_words; /* of the command line: those that muster bcast needs, too */
 
     /* bootstrap */
     bool  plan_only, apply, undo, record; /* if none is set: plan */

@@ -10,7 +10,8 @@
 #include "options/option_value.h"
 
 /* The subcommands where letters mean the same as in pdsh. */
-#define FOR_PDSH (FOR(EXEC) | FOR(CLEAN) | FOR(BCAST) | FOR(COLLECT))
+#define FOR_PDSH (FOR(EXEC) | FOR(CLEAN) | FOR_FILES)
+#define FOR_FILES (FOR(BCAST) | FOR(COLLECT))
 
 static const struct other_option others[] = {
     { "nproc-per-node", .same = "num_gpus", .set = set_ranks_per_node },
@@ -54,6 +55,18 @@ static const struct other_option others[] = {
       .has_arg = true },
     { "mixed-precision", .instead = "accelerate's; set ACCELERATE_MIXED_PRECISION with --env",
       .has_arg = true },
+
+    { "exclude", FOR_FILES, .same = "exclude-path" },
+    { "e", FOR_FILES, .same = "exclude-host" },
+    { "L", FOR_FILES, .same = "links", .value = "follow" },
+    { "copy-links", FOR_FILES, .same = "links", .value = "follow" },
+    { "a", FOR_FILES, .instead = "rsync's; leave it out: modes, times and links are copied" },
+    { "archive", FOR_FILES, .instead = "rsync's; leave it out: modes, times and links are copied" },
+    { "z", FOR_FILES, .instead = "rsync's; leave it out: only what is missing is sent" },
+    { "n", FOR_FILES, .instead = "rsync's; write --dry-run" },
+    { "r", FOR_FILES, .instead = "scp's and rsync's; leave it out: directories are copied whole" },
+    { "delete", FOR_FILES, .instead = "rsync's; muster bcast removes nothing: write muster exec "
+      "-- rm, or rsync" },
 
     { "n", FOR_WORLD, .same = "np" },
     { "n", .instead = "mpirun's; muster exec runs one command per host", .has_arg = true },
@@ -106,6 +119,7 @@ static const struct other_option others[] = {
       "iface=NAME into the hostfile", .has_arg = true },
 
     { "w", .same = "hosts", .set = set_more_hosts },
+    { "x", FOR_FILES, .same = "exclude-host", .set = set_exclude_hosts },
     { "x", FOR_PDSH, .same = "exclude", .set = set_exclude_hosts },
     { "l", FOR_PDSH, .same = "ssh_user" },
     { "f", FOR_PDSH, .same = "fanout" },

@@ -15,6 +15,9 @@
 /* Appends the settings of the command line to words. */
 void saved_options_add(struct strlist *words, const struct settings *settings);
 
+/* Appends the settings of the command line that choose and reach hosts, as words of muster bcast. */
+void saved_options_add_copy(struct strlist *words, const struct settings *settings);
+
 /* Appends the setting that an environment variable makes. Call it before saved_options_add(),
  * once per variable, in the order in which they apply. A setting that the command line also has
  * is left out, because --env and other options that accumulate would count twice, and hosts may

@@ -72,7 +72,7 @@ for way in openat2 walk; do
         sum-of-another sum-not-next sum-twice sum-behind sum-cut sums-without-end file-too-long \
         file-in-file data-alone other-contents link-key link-port link-number listen-callers \
         listen-address no-tree relative-root dir-is-link link-on-the-way swapped-before \
-        swapped-meanwhile; do
+        swapped-meanwhile links-outside hard-link-to-swapped finish-first; do
         fresh
         mkdir there/real
         ln -s ../outside there/link
@@ -82,7 +82,7 @@ for way in openat2 walk; do
         is "... and nothing half is left" "$(find there -name '.muster*')" ""
     done
 done
-for case in no-blob open-end many twice list-first hash-first hash-unlisted hash-cut hash-many \
+for case in no-blob open-end links many twice list-first hash-first hash-unlisted hash-cut hash-many \
     need-unlisted; do
     ok "an agent that gives files: $case" sender "give-$case"
 done

@@ -83,10 +83,14 @@ bad = {
     'below-a-file': [entry('f', 'new'), entry('f', 'new/f')],
     'below-nothing': [entry('f', 'new/f')],
     'below-another': [top, entry('d', 'realm', 0o755), entry('f', 'real/f')],
-    'absolute-link': [top, entry('l', 'real/new', target='/etc')],
-    'leaving-link': [top, entry('l', 'real/new', target='../../outside')],
-    'winding-link': [top, entry('l', 'real/new', target='d/../../../outside')],
-    'lonely-link': [entry('l', 'new', target='outside')],
+    'below-a-leaving-link': [top, entry('l', 'real/new', target='../../outside'),
+                             entry('f', 'real/new/new')],
+    'link-to-nothing': [top, entry('l', 'real/new')],
+    'hard-link-to-directory': [top, entry('h', 'real/new', size=0)],
+    'hard-link-to-link': [top, entry('l', 'real/l', target='f'), entry('h', 'real/new', size=1)],
+    'hard-link-to-itself': [top, entry('h', 'real/new', size=1)],
+    'hard-link-to-another-tree': [top, entry('h', 'real/new', size=1 << 32)],
+    'hard-link-with-target': [entry('f', 'new'), entry('h', 'also', target='../outside/f')],
     'device': [entry('c', 'new')],
     'pipe': [entry('p', 'new')],
     'mode': [entry('f', 'new', mode=0o104755)],
@@ -149,11 +153,13 @@ elif case in ('link-key', 'link-port', 'link-number', 'listen-callers', 'listen-
            'listen-address': ('LISTEN', link(callers=[1]))}[case])
     dropped()
 elif case.startswith('give-'):       # what an agent that gives files may not be asked for
-    def give(paths):
-        send('GIVE', {'paths': agent.send_blob(paths)})
+    def give(paths, links='within'):
+        send('GIVE', {'paths': agent.send_blob(paths), 'links': links})
     chunk = struct.pack('>III', 0, 0, 0)
     if case == 'give-no-blob':
-        send('GIVE', {'paths': 7})
+        send('GIVE', {'paths': 7, 'links': 'copy'})
+    elif case == 'give-links':
+        give(b'/etc/x\0', 'all')
     elif case == 'give-open-end':
         give(b'/etc')
     elif case == 'give-many':
@@ -169,6 +175,27 @@ elif case.startswith('give-'):       # what an agent that gives files may not be
         send(*{'give-hash-unlisted': ('HASH', chunk), 'give-hash-cut': ('HASH', chunk[:-1]),
                'give-hash-many': ('HASH', chunk * 257), 'give-need-unlisted': ('NEED', chunk),
                'give-twice': ('LIST', b'')}[case])
+    dropped()
+elif case == 'links-outside':        # they are made, and nothing is done to what they lead to
+    tree()
+    targets = ['/etc', '../../outside', 'd/../../../outside', '../../outside/nowhere']
+    entries(top, *[entry('l', 'real/new%d' % i, target=to) for i, to in enumerate(targets)])
+    send('FINISH', b'')
+    assert agent.wait('FINISH').body == struct.pack('>4I', 0, 3, 0, 4)
+    assert targets == [os.readlink('there/real/new%d' % i) for i in range(4)]
+    agent.send('STOP', {'grace_s': 0})
+    agent.finish()
+elif case == 'hard-link-to-swapped':  # it is not followed
+    tree()
+    entries(top, entry('f', 'real/f', size=4), entry('h', 'real/new', size=1))
+    file(1)
+    agent.wait('HAVE')
+    os.rename('there/real/f', 'there/away')
+    os.symlink('../../outside/f', 'there/real/f')
+    send('FINISH', b'')
+    failed('in the way')
+elif case == 'finish-first':
+    send('FINISH', b'')
     dropped()
 elif case == 'no-tree':
     entries(entry('f', 'new'))

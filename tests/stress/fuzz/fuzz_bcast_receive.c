@@ -80,6 +80,11 @@ static void failed_cb(uint32_t tree, uint32_t number, const char *path, const ch
         abort();
 }
 
+static void dangling_cb(uint32_t tree, uint32_t number, void *arg)
+{
+    (void)tree, (void)number, (void)arg;
+}
+
 /* A row has the hash that its contents really have, or else it could never be settled: what comes
  * as a chunk is a row of equal bytes. */
 static int take_sums(struct bcast_receive *receive, const uint8_t *body, size_t size)
@@ -153,8 +158,9 @@ static int take(struct bcast_receive *receive, struct arriving *arriving, int ki
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct bcast_receive_ops ops = { failed_cb };
-    struct bcast_receive *receive = bcast_receive_new(&ops, NULL, BCAST_SMALL_MAX);
+    static const struct bcast_receive_ops ops = { failed_cb, dangling_cb };
+    struct bcast_receive *receive = bcast_receive_new(
+        &ops, NULL, size % 2 == 0 ? BCAST_LINKS_ANY : BCAST_LINKS_WITHIN, BCAST_SMALL_MAX);
     struct arriving arriving = { 0 };
     struct error    err;
     uint8_t        *body;
@@ -176,6 +182,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         data += 3 + part;
         size -= 3 + part;
     }
+    while (rc == 0 && !bcast_receive_finish(receive))
+        ;
     arriving_clear(&arriving);
     bcast_receive_free(receive);
     check_outside();

@@ -1,0 +1,107 @@
+/* copy_rules.c - see copy_rules.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "bcast/copy_rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "exit_code.h"
+#include "hostrange.h"
+#include "log.h"
+#include "xalloc.h"
+
+#define PATHS_BLOB   1
+#define EXCLUDE_BLOB 2
+
+static bool names_host(const char *pattern, const struct plan *plan);
+static void send_blob(struct node *node, uint32_t id, const void *bytes, size_t size);
+
+struct tree_rules copy_rules_of(const struct options *options, enum tree_links usual)
+{
+    static const enum tree_links links[] = {
+        [LINKS_COPY] = TREE_LINKS_COPY,
+        [LINKS_FOLLOW] = TREE_LINKS_FOLLOW,
+        [LINKS_SKIP] = TREE_LINKS_SKIP,
+    };
+
+    return (struct tree_rules){
+        .links = options->links == LINKS_AUTO ? usual : links[options->links],
+        .exclude = &options->exclude_paths,
+    };
+}
+
+int copy_rules_check(const struct options *options, const struct plan *plan)
+{
+    size_t i;
+
+    if (options->push.count > 0)
+        return 0; /* --exclude-path means paths only */
+    for (i = 0; i < options->exclude_paths.count; i++) {
+        const char *pattern = options->exclude_paths.item[i];
+
+        if (!names_host(pattern, plan))
+            continue;
+        log_error("--exclude %s: this leaves out paths, and it is the name of a host: write "
+                  "--exclude-host=%s, or for paths with this name **/%s",
+                  pattern, pattern, pattern);
+        return EXIT_USAGE;
+    }
+    return 0;
+}
+
+/* Does pattern begin like "te1", "te1:0", "te1@te2" or "te[1-2]"? */
+static bool names_host(const char *pattern, const struct plan *plan)
+{
+    struct strlist names = { 0 };
+    struct error   err;
+    char          *word = xstrndup(pattern, strcspn(pattern, "@:"));
+    size_t         i, n;
+    bool           is_host = false;
+
+    if (hostrange_expand(word, &names, &err) == 0)
+        for (i = 0; i < names.count; i++)
+            for (n = 0; n < plan->nodes; n++)
+                is_host |= strcmp(names.item[i], plan->node[n].host) == 0;
+    strlist_clear(&names);
+    free(word);
+    return is_host;
+}
+
+void copy_rules_give(struct node *node, const struct buffer *paths,
+                     const struct tree_rules *rules)
+{
+    static const char *const links[] = {
+        [TREE_LINKS_COPY] = "copy",
+        [TREE_LINKS_WITHIN] = "within",
+        [TREE_LINKS_FOLLOW] = "follow",
+        [TREE_LINKS_SKIP] = "skip",
+    };
+    struct buffer exclude = { 0 };
+    json_t       *body = json_pack("{s:i, s:s}", "paths", PATHS_BLOB, "links",
+                                   links[rules->links]);
+    size_t        i;
+
+    send_blob(node, PATHS_BLOB, paths->bytes, paths->size);
+    for (i = 0; i < rules->exclude->count; i++)
+        buffer_add(&exclude, rules->exclude->item[i], strlen(rules->exclude->item[i]) + 1);
+    if (exclude.size > 0) {
+        send_blob(node, EXCLUDE_BLOB, exclude.bytes, exclude.size);
+        json_object_set_new(body, "exclude", json_integer(EXCLUDE_BLOB));
+    }
+    node_send(node, FRAME_GIVE, body);
+    buffer_clear(&exclude);
+}
+
+static void send_blob(struct node *node, uint32_t id, const void *bytes, size_t size)
+{
+    struct buffer blob = { 0 };
+
+    put_u32((unsigned char *)buffer_reserve(&blob, 4), id);
+    blob.size += 4;
+    buffer_add(&blob, bytes, size);
+    node_send_raw(node, FRAME_BLOB, blob.bytes, blob.size);
+    buffer_clear(&blob);
+}
