@@ -21,12 +21,15 @@
 #include "node/facts.h"
 #include "xalloc.h"
 
+#define LINKS_MAX 40  /* as the kernel */
 #define SHOWN_MAX 160 /* bytes of a command that a hint repeats; longer ones become "..." */
 
 static void        overlay(struct strlist *env, const struct strlist *over);
 static void        set_pmi(const struct node_plan *plan, const struct node_plan_rank *rank,
                            struct strlist *env);
 static void        env_drop(struct strlist *env, const char *name);
+static void        cannot_execute(const char *name, int why, struct failure *failure);
+static bool        find_target(const char *path, char target[PATH_MAX]);
 static const char *find_hint(const char *name, char *hint, size_t size);
 static int         executable(const char *path);
 static pid_t       pid_in_file(const char *path);
@@ -36,6 +39,7 @@ int failure_set(struct failure *failure, int code, const char *hint, const char 
     va_list ap;
 
     failure->code = code;
+    failure->missing[0] = '\0';
     snprintf(failure->hint, sizeof failure->hint, "%s", hint);
     va_start(ap, format);
     vsnprintf(failure->why.text, sizeof failure->why.text, format, ap);
@@ -45,11 +49,17 @@ int failure_set(struct failure *failure, int code, const char *hint, const char 
 
 int prepare_cwd(const struct node_plan *plan, struct failure *failure)
 {
+    int why;
+
     if (plan->cwd == NULL || chdir(plan->cwd) == 0)
         return 0;
-    return failure_set(failure, EXIT_CANNOT_EXECUTE,
-                       "the directory must exist on every node; --cwd names another one",
-                       "cannot enter the working directory %s: %s", plan->cwd, strerror(errno));
+    why = errno;
+    failure_set(failure, EXIT_CANNOT_EXECUTE,
+                "the directory must exist on every node; --cwd names another one",
+                "cannot enter the working directory %s: %s", plan->cwd, strerror(why));
+    if (why == ENOENT)
+        snprintf(failure->missing, sizeof failure->missing, "%s", plan->cwd);
+    return -1;
 }
 
 int prepare_script(const char *script, struct failure *failure)
@@ -61,9 +71,12 @@ int prepare_script(const char *script, struct failure *failure)
         why = EISDIR;
     if (why == 0)
         return 0;
-    return failure_set(failure, why == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE,
-                       "the script must be at the same path on every node; muster bcast copies it",
-                       "cannot read the script %s: %s", script, strerror(why));
+    failure_set(failure, why == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE,
+                "the script must be at the same path on every node",
+                "cannot read the script %s: %s", script, strerror(why));
+    if (why == ENOENT)
+        snprintf(failure->missing, sizeof failure->missing, "%s", script);
+    return -1;
 }
 
 void prepare_env(const struct node_plan *plan, const struct node_plan_rank *rank,
@@ -93,9 +106,7 @@ char *prepare_program(const char *name, const struct strlist *env, struct failur
         why = executable(name);
         if (why == 0)
             return xstrdup(name);
-        failure_set(failure, why == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE,
-                    find_hint(name, hint, sizeof hint), "cannot execute %s: %s", name,
-                    strerror(why));
+        cannot_execute(name, why, failure);
         return NULL;
     }
     for (at = path; at != NULL; at = *end != '\0' ? end + 1 : NULL) {
@@ -210,6 +221,50 @@ static void env_drop(struct strlist *env, const char *name)
         }
 }
 
+/* Names what a dangling link leads to: python of a virtual environment may be there, and not the
+ * Python of which it was made. */
+static void cannot_execute(const char *name, int why, struct failure *failure)
+{
+    int  code = why == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE;
+    char hint[256];
+
+    if (why == ENOENT && find_target(name, failure->missing)) {
+        char *target = xstrdup(failure->missing);
+
+        failure_set(failure, code, "install it on that node",
+                    "cannot execute %s: it leads to %s, which is not there", name, target);
+        snprintf(failure->missing, sizeof failure->missing, "%s", target);
+        free(target);
+        return;
+    }
+    failure_set(failure, code, find_hint(name, hint, sizeof hint), "cannot execute %s: %s", name,
+                strerror(why));
+    if (why == ENOENT)
+        snprintf(failure->missing, sizeof failure->missing, "%s", name);
+}
+
+/* Follows links, each relative to its own directory. Returns false if path is not a link. */
+static bool find_target(const char *path, char target[PATH_MAX])
+{
+    char    now[PATH_MAX], next[PATH_MAX];
+    ssize_t size;
+    int     hops, dir;
+
+    snprintf(now, sizeof now, "%s", path);
+    for (hops = 0; hops < LINKS_MAX; hops++) {
+        size = readlink(now, next, sizeof next - 1);
+        if (size < 0)
+            break;
+        next[size] = '\0';
+        dir = next[0] != '/' && strrchr(now, '/') != NULL ? (int)(strrchr(now, '/') + 1 - now) : 0;
+        if ((size_t)dir + (size_t)size >= sizeof now)
+            break;
+        memmove(now + dir, next, (size_t)size + 1);
+    }
+    snprintf(target, PATH_MAX, "%s", now);
+    return hops > 0;
+}
+
 /* pdsh passes its command to a shell, muster does not. */
 static const char *find_hint(const char *name, char *hint, size_t size)
 {
@@ -217,7 +272,7 @@ static const char *find_hint(const char *name, char *hint, size_t size)
 
     if (name[strcspn(name, " \t\n|&;<>()$`\\\"'*?~")] == '\0')
         return strchr(name, '/') != NULL
-                   ? "it must be at the same path on every node; muster bcast copies it"
+                   ? "it must be at the same path on every node"
                    : "install it on that node, or give its path";
     snprintf(hint, size, "muster starts no shell; write: muster exec -- sh -c '%s'",
              fits ? name : "...");

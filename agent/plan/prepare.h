@@ -8,6 +8,8 @@
 #ifndef MUSTER_AGENT_PREPARE_H
 #define MUSTER_AGENT_PREPARE_H
 
+#include <limits.h>
+
 #include "err.h"
 #include "plan/bind.h"
 #include "plan/node_plan.h"
@@ -17,9 +19,10 @@ struct failure {
     int          code; /* exit_code.h */
     struct error why;
     char         hint[256]; /* what to do, or "" */
+    char         missing[PATH_MAX]; /* a file or directory that other machines may have, or "" */
 };
 
-/* Fills failure and returns -1. */
+/* Fills failure, but for missing, which is then "", and returns -1. */
 int failure_set(struct failure *failure, int code, const char *hint, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

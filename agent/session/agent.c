@@ -71,11 +71,14 @@ void agent_fail(struct agent *agent, const char *stage, const struct failure *fa
 {
     json_t *text = json_text(failure->why.text, strlen(failure->why.text));
     json_t *hint = json_text(failure->hint, strlen(failure->hint));
+    json_t *body = json_pack("{s:s, s:o, s:o, s:i}", "stage", stage, "text", text, "hint", hint,
+                             "code", failure->code);
 
     agent->has_failed = true;
-    agent_send(agent, FRAME_ERROR, 0,
-               json_pack("{s:s, s:o, s:o, s:i}", "stage", stage, "text", text, "hint", hint,
-                         "code", failure->code));
+    if (failure->missing[0] != '\0')
+        json_object_set_new(body, "missing", json_text(failure->missing,
+                                                       strlen(failure->missing)));
+    agent_send(agent, FRAME_ERROR, 0, body);
     agent_stop(agent, agent->state < AGENT_RUNNING ? 0 : agent->plan.grace_s);
     link_flush(&agent->link);
 }

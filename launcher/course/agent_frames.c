@@ -18,6 +18,7 @@
 #include "log.h"
 #include "node/body.h"
 #include "node/node_job.h"
+#include "plan/copy_command.h"
 #include "rendezvous/kvs.h"
 #include "run/data_shards.h"
 #include "run/deadline.h"
@@ -54,6 +55,8 @@ static void        take_kvs(struct run *run, struct node *node, const struct fra
 static void        answer_barrier(struct run *run);
 static void        take_abort(struct run *run, struct node *node,
                               const struct frame *frame, const json_t *body);
+static void        add_copy_command(const struct run *run, const struct node *node,
+                                    struct conn_failure *why, const char *missing);
 static void        take_error(struct run *run, struct node *node,
                               const struct frame *frame, const json_t *body);
 static void        take_done(struct run *run, struct node *node,
@@ -314,6 +317,7 @@ static void take_error(struct run *run, struct node *node, const struct frame *f
     }
     snprintf(why.text, sizeof why.text, "%s", body_text(body, "text"));
     snprintf(why.hint, sizeof why.hint, "%s", body_text(body, "hint"));
+    add_copy_command(run, node, &why, body_text(body, "missing"));
     if (run_had_ended(run, node)) { /* that does not end the run */
         node_fail(node, why.stage, why.exit_code, why.hint, "%s", why.text);
         return;
@@ -323,6 +327,20 @@ static void take_error(struct run *run, struct node *node, const struct frame *f
     outcome_node_failed(&run->outcome, node->index, &why, clock_now_ns());
     if (ends_run)
         phase_stop(run);
+}
+
+/* Names the command that copies what the node lacks, if it is here. A node that is this machine
+ * lacks it here. */
+static void add_copy_command(const struct run *run, const struct node *node,
+                             struct conn_failure *why, const char *missing)
+{
+    char  *command = copy_command(run->options, node->plan->cwd, missing);
+    size_t size = strlen(why->hint);
+
+    if (command != NULL && size + strlen(command) + 16 < sizeof why->hint)
+        snprintf(why->hint + size, sizeof why->hint - size, "%scopy it with: %s",
+                 size > 0 ? "; " : "", command);
+    free(command);
 }
 
 /* DONE comes once, when all ranks have exited or after our STOP. If it were accepted at any

@@ -16,7 +16,7 @@ on_node node2 mount --bind "$PWD/empty" "$PWD/data"
 faulty data/train
 within "muster returns" 3 "$began"
 ended 127
-says 'node2 .*data/train' 'nothing was started' 'hint: node2: .* muster bcast copies it'
+says 'node2 .*data/train' 'nothing was started' 'hint: node2: .*; copy it with: muster bcast .*data/train'
 ok "no rank was started" all_ran 0
 mkdir data/deep
 faulty --cwd "$PWD/data/deep" "$PWD/rank"

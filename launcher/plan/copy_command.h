@@ -1,0 +1,15 @@
+/* copy_command.h - the command that copies what a node lacks
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_COPY_COMMAND_H
+#define MUSTER_COPY_COMMAND_H
+
+#include "options/options.h"
+
+/* Returns "muster bcast --hostfile=hosts /home/me/venv", with the user's own options for hosts and
+ * connections. path: what a node lacks; a relative one is below cwd. If it is a file of a Python
+ * environment, the whole environment is copied. The caller frees it. NULL: there is no such file
+ * here, or it is a part of this system. */
+char *copy_command(const struct options *options, const char *cwd, const char *path);
+
+#endif
