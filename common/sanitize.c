@@ -27,6 +27,9 @@ struct glyph {
     char   shown[GLYPH_MAX];
 };
 
+static void   add(struct buffer *out, const char *text, size_t size, size_t columns,
+                  bool has_colours);
+static char  *text_of(const char *text, size_t size, bool has_colours);
 static size_t plain(const char *text, size_t size, size_t columns);
 static size_t colour(const char *text, size_t size, bool *is_on);
 static void   next_glyph(const char *text, size_t size, size_t column,
@@ -37,6 +40,17 @@ static size_t shown_length(const char *bytes, size_t count);
 
 void sanitize_add(struct buffer *out, const char *text, size_t size, size_t columns)
 {
+    add(out, text, size, columns, false);
+}
+
+void sanitize_add_output(struct buffer *out, const char *text, size_t size, size_t columns)
+{
+    add(out, text, size, columns, true);
+}
+
+static void add(struct buffer *out, const char *text, size_t size, size_t columns,
+                bool has_colours)
+{
     size_t       at = 0, column = 0, taken;
     struct glyph glyph;
     bool         is_on = false;
@@ -44,7 +58,7 @@ void sanitize_add(struct buffer *out, const char *text, size_t size, size_t colu
     while (at < size) {
         taken = plain(text + at, size - at, columns - column);
         column += taken;
-        if (taken == 0)
+        if (taken == 0 && has_colours)
             taken = colour(text + at, size - at, &is_on);
         if (taken > 0) {
             buffer_add(out, text + at, taken);
@@ -65,9 +79,19 @@ void sanitize_add(struct buffer *out, const char *text, size_t size, size_t colu
 
 char *sanitize_text(const char *text, size_t size)
 {
+    return text_of(text, size, false);
+}
+
+char *sanitize_output(const char *text, size_t size)
+{
+    return text_of(text, size, true);
+}
+
+static char *text_of(const char *text, size_t size, bool has_colours)
+{
     struct buffer made = { 0 };
 
-    sanitize_add(&made, text, size, SANITIZE_ALL);
+    add(&made, text, size, SANITIZE_ALL, has_colours);
     buffer_add(&made, "", 1);
     return made.bytes;
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "frame.h"
+#include "copy/hole.h"
 #include "copy/partials.h"
 
 /* A disk may need long to write its data. Let it write while more data arrives, so that we
@@ -26,7 +27,7 @@ static void        name_to_keep(struct bcast_file *file);
 static void        open_old(struct bcast_file *file);
 static bool        open_kept(struct bcast_file *file);
 static bool        is_ours(const struct bcast_file *file);
-static bool        is_hole(size_t size, const unsigned char *hash, unsigned char *room);
+static bool        is_hole(size_t size, const unsigned char *hash);
 static bool        same_hash(int fd, uint64_t at, size_t size, const unsigned char *hash,
                              unsigned char *room);
 static bool        read_all(int fd, void *bytes, size_t size, uint64_t at);
@@ -126,24 +127,16 @@ bool bcast_file_has(struct bcast_file *file, uint32_t index, const unsigned char
     uint64_t at = (uint64_t)index * CHUNK_BYTES;
     size_t   size = chunk_size(file->size, index);
 
-    if (file->is_fresh ? is_hole(size, hash, room) : same_hash(file->fd, at, size, hash, room))
+    if (file->is_fresh ? is_hole(size, hash) : same_hash(file->fd, at, size, hash, room))
         return true;
     return file->old_fd >= 0 && same_hash(file->old_fd, at, size, hash, room) &&
            write_parts(file, room, size, at);
 }
 
 /* Is it a whole chunk of zeros? */
-static bool is_hole(size_t size, const unsigned char *hash, unsigned char *room)
+static bool is_hole(size_t size, const unsigned char *hash)
 {
-    static unsigned char zeros[CHUNK_HASH_BYTES];
-    static bool          is_known;
-
-    if (!is_known) {
-        memset(room, 0, CHUNK_BYTES);
-        chunk_hash(room, CHUNK_BYTES, zeros);
-        is_known = true;
-    }
-    return size == CHUNK_BYTES && memcmp(hash, zeros, sizeof zeros) == 0;
+    return size == CHUNK_BYTES && memcmp(hash, hole_hash(), CHUNK_HASH_BYTES) == 0;
 }
 
 static bool same_hash(int fd, uint64_t at, size_t size, const unsigned char *hash,
@@ -151,6 +144,10 @@ static bool same_hash(int fd, uint64_t at, size_t size, const unsigned char *has
 {
     unsigned char found[CHUNK_HASH_BYTES];
 
+    if (size == CHUNK_BYTES && hole_is_at(fd, at, size)) {
+        memset(room, 0, size);
+        return is_hole(size, hash);
+    }
     if (!read_all(fd, room, size, at))
         return false;
     chunk_hash(room, size, found);

@@ -29,6 +29,8 @@ static bool         is_taken(const struct trees *trees, size_t tree, const char 
 static void         open_next(struct trees *trees, struct strlist *problems);
 static void         take(struct trees *trees, FTSENT *found, struct strlist *problems);
 static bool         is_left_out(struct trees *trees, const FTSENT *found);
+static bool         is_ignored(const struct strlist *ignored, const char *path);
+static int          by_path(const void *path, const void *item);
 static int          by_name(const FTSENT **a, const FTSENT **b);
 static const char  *look(enum tree_links links, const FTSENT *found, struct tree_item *item);
 static const char  *look_link(enum tree_links links, const FTSENT *found, struct tree_item *item);
@@ -37,10 +39,8 @@ static void         find_first_name(struct tree *tree, const struct stat *status
 static char        *path_here(const struct trees *trees, const struct tree_item *item);
 static char        *read_link(const char *path);
 
-int trees_read(struct trees *trees, const struct strlist *paths, const char *to,
-               const struct tree_rules *rules, struct strlist *problems)
+int trees_read(struct trees *trees, struct strlist *problems)
 {
-    trees_begin(trees, paths, to, rules, problems);
     while (trees_step(trees, problems))
         ;
     if (trees->unlisted > 0)
@@ -291,8 +291,20 @@ static bool is_left_out(struct trees *trees, const FTSENT *found)
             trees->has_matched[i] = true;
             return true;
         }
-    return trees->rules.links == TREE_LINKS_SKIP &&
-           (found->fts_info == FTS_SL || found->fts_info == FTS_SLNONE);
+    return is_ignored(trees->rules.ignored, found->fts_path) ||
+           (trees->rules.links == TREE_LINKS_SKIP &&
+            (found->fts_info == FTS_SL || found->fts_info == FTS_SLNONE));
+}
+
+static bool is_ignored(const struct strlist *ignored, const char *path)
+{
+    return ignored != NULL && ignored->count > 0 &&
+           bsearch(path, ignored->item, ignored->count, sizeof *ignored->item, by_path) != NULL;
+}
+
+static int by_path(const void *path, const void *item)
+{
+    return strcmp(path, *(char *const *)item);
 }
 
 static int by_name(const FTSENT **a, const FTSENT **b)

@@ -35,6 +35,7 @@ enum tree_links {
 struct tree_rules {
     enum tree_links       links;
     const struct strlist *exclude; /* patterns (path_pattern.h); NULL: none */
+    const struct strlist *ignored; /* absolute paths, sorted; NULL: none */
 };
 
 struct tree_item {
@@ -75,17 +76,16 @@ struct trees {
     void          *walk;      /* an FTS of the next source; NULL: not started */
 };
 
-/* Examines all paths. to: the directory that receives them; NULL: the same as here. rules->exclude
- * must outlive trees. Returns -1 with all faults in problems. Call trees_clear() in both cases. */
-int  trees_read(struct trees *trees, const struct strlist *paths, const char *to,
-                const struct tree_rules *rules, struct strlist *problems);
-void trees_clear(struct trees *trees);
-
-/* The same in steps: trees_step() examines one file or directory at a time, until it returns
- * false. Files with a problem are left out. */
+/* Notes the paths. to: the directory that receives them; NULL: the same as here. The lists of rules
+ * must outlive trees. Call trees_clear() in any case. */
 void trees_begin(struct trees *trees, const struct strlist *paths, const char *to,
                  const struct tree_rules *rules, struct strlist *problems);
+/* Examines all of them. Returns -1 with all faults, also those of trees_begin(), in problems. */
+int  trees_read(struct trees *trees, struct strlist *problems);
+/* The same in steps: examines one file or directory at a time, until it returns false. Files with a
+ * problem are left out. */
 bool trees_step(struct trees *trees, struct strlist *problems);
+void trees_clear(struct trees *trees);
 
 /* Returns path, prefixed by the current directory if it is relative, and without "." and
  * doubled slashes, but with "..". The caller frees it. NULL with errno: the current directory

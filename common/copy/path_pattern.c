@@ -9,14 +9,20 @@
 #include <limits.h>
 #include <string.h>
 
+#define ANY_DEPTH "**/"
+
 bool path_pattern_matches(const char *pattern, const char *path, bool is_dir)
 {
     char        bare[PATH_MAX];
-    size_t      size = strlen(pattern);
     bool        is_anchored = pattern[0] == '/';
-    int         flags = strstr(pattern, "**") == NULL ? FNM_PATHNAME : 0;
+    size_t      size;
+    int         flags;
     const char *at;
 
+    if (strncmp(pattern, ANY_DEPTH, strlen(ANY_DEPTH)) == 0)
+        pattern += strlen(ANY_DEPTH); /* as all that are not anchored */
+    size = strlen(pattern);
+    flags = strstr(pattern, "**") == NULL ? FNM_PATHNAME : 0;
     if (size > 0 && pattern[size - 1] == '/' && !is_dir)
         return false;
     for (; size > 0 && pattern[size - 1] == '/'; size--)

@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 
 #include "bcast/copy_rules.h"
+#include "bcast/git_ignored.h"
 #include "buffer.h"
 #include "log.h"
 #include "node/node_job.h"
@@ -36,6 +37,8 @@
 #define ROOT_BLOB    1
 
 static int  bcast_prepare(const struct run *run, void **data);
+static int  read_trees(const struct options *options, struct bcast *bcast);
+static void warn_unmatched(const struct trees *trees);
 static void bcast_free(const struct run *run, void *data);
 static void bcast_begin(struct run *run, struct node *node);
 static void begin(struct run *run, struct node *node);
@@ -66,11 +69,9 @@ const struct node_job bcast_job = {
 
 static int bcast_prepare(const struct run *run, void **data)
 {
-    const struct tree_rules rules = copy_rules_of(run->options, TREE_LINKS_COPY);
-    struct bcast  *bcast = *data = xcalloc(1, sizeof *bcast);
-    struct strlist problems = { 0 };
-    size_t         n;
-    int            status;
+    struct bcast *bcast = *data = xcalloc(1, sizeof *bcast);
+    size_t        n;
+    int           status;
 
     bcast->hashed = SUM_FILE_NONE;
     bcast->window = WINDOW_TOTAL / run->plan->nodes;
@@ -85,15 +86,39 @@ static int bcast_prepare(const struct run *run, void **data)
     status = copy_rules_check(run->options, run->plan);
     if (status == 0)
         status = origin_find(run, bcast);
-    if (status != 0)
-        return status;
-    if (bcast->origin != NULL ||
-        trees_read(&bcast->trees, &run->options->args, run->options->to, &rules, &problems) == 0)
-        return bcast_links_prepare(run, bcast);
-    for (n = 0; n < problems.count; n++)
-        log_error("%s", problems.item[n]);
+    if (status == 0 && bcast->origin == NULL)
+        status = read_trees(run->options, bcast);
+    return status == 0 ? bcast_links_prepare(run, bcast) : status;
+}
+
+/* Finds what is to be sent of this machine. */
+static int read_trees(const struct options *options, struct bcast *bcast)
+{
+    const struct tree_rules rules = copy_rules_of(options, TREE_LINKS_COPY);
+    struct strlist          problems = { 0 };
+    struct error            err;
+    size_t                  i;
+
+    trees_begin(&bcast->trees, &options->args, options->to, &rules, &problems);
+    bcast->trees.rules.ignored = &bcast->ignored;
+    if (options->gitignore && git_ignored_find(&bcast->trees.source, &bcast->ignored, &err) < 0)
+        strlist_add(&problems, err.text);
+    else if (trees_read(&bcast->trees, &problems) == 0)
+        warn_unmatched(&bcast->trees);
+    for (i = 0; i < problems.count; i++)
+        log_error("%s", problems.item[i]);
+    i = problems.count;
     strlist_clear(&problems);
-    return EXIT_DATA;
+    return i == 0 ? 0 : EXIT_DATA;
+}
+
+static void warn_unmatched(const struct trees *trees)
+{
+    size_t i;
+
+    for (i = 0; i < trees->rules.exclude->count; i++)
+        if (!trees->has_matched[i])
+            log_warn("--exclude %s: there is no such path", trees->rules.exclude->item[i]);
 }
 
 static void bcast_free(const struct run *run, void *data)
@@ -112,6 +137,7 @@ static void bcast_free(const struct run *run, void *data)
     failures_clear(&bcast->failed);
     failures_clear(&bcast->dangling);
     trees_clear(&bcast->trees);
+    strlist_clear(&bcast->ignored);
     origin_free(bcast->origin);
     free(bcast);
 }

@@ -71,6 +71,7 @@ struct copy {
 
 struct bcast {
     struct trees    trees;
+    struct strlist  ignored; /* by git: not sent */
     struct origin  *origin; /* NULL: the files are on this machine */
     bool            origin_is_lost;
     struct copy    *copy; /* by node */

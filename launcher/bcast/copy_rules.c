@@ -79,20 +79,18 @@ void copy_rules_give(struct node *node, const struct buffer *paths,
         [TREE_LINKS_FOLLOW] = "follow",
         [TREE_LINKS_SKIP] = "skip",
     };
-    struct buffer exclude = { 0 };
-    json_t       *body = json_pack("{s:i, s:s}", "paths", PATHS_BLOB, "links",
-                                   links[rules->links]);
-    size_t        i;
+    json_t *body = json_pack("{s:i, s:s}", "paths", PATHS_BLOB, "links", links[rules->links]);
+    char   *exclude;
+    size_t  size;
 
     send_blob(node, PATHS_BLOB, paths->bytes, paths->size);
-    for (i = 0; i < rules->exclude->count; i++)
-        buffer_add(&exclude, rules->exclude->item[i], strlen(rules->exclude->item[i]) + 1);
-    if (exclude.size > 0) {
-        send_blob(node, EXCLUDE_BLOB, exclude.bytes, exclude.size);
+    if (rules->exclude->count > 0) {
+        exclude = strlist_pack(rules->exclude, &size);
+        send_blob(node, EXCLUDE_BLOB, exclude, size);
         json_object_set_new(body, "exclude", json_integer(EXCLUDE_BLOB));
+        free(exclude);
     }
     node_send(node, FRAME_GIVE, body);
-    buffer_clear(&exclude);
 }
 
 static void send_blob(struct node *node, uint32_t id, const void *bytes, size_t size)

@@ -91,6 +91,10 @@ int origin_find(const struct run *run, struct bcast *bcast)
         if (node != first || add_path(bcast, path, run->options->to) < 0)
             found = args->count + 1;
     }
+    if (found > 0 && run->options->gitignore) {
+        log_error("--gitignore: works only for files of this machine; --exclude leaves out others");
+        return EXIT_USAGE;
+    }
     if (found == 0 || found == args->count)
         return 0;
     log_error("the paths must be in one directory of one node or of this machine; with --to "

@@ -188,6 +188,8 @@ const struct option_row option_table[] = {
       .commands = FOR(RUN) | FOR(EXEC) | FOR(BCAST) | FOR(COLLECT),
       .flags = OPTION_ARGV_ONLY | OPTION_RARE,
       .help = "copy no path like .git, *.pyc, /data or cache/; may be repeated" },
+    { .name = "gitignore", FLAG(gitignore), .commands = FOR(RUN) | FOR(EXEC) | FOR(BCAST),
+      .flags = OPTION_ARGV_ONLY | OPTION_RARE, .help = "copy nothing that git ignores, nor .git" },
     { .name = "allow-open-mpi", FLAG(allow_open_mpi), .commands = FOR_WORLD, RARE,
       .help = "start Open MPI programs; each rank runs alone" },
     { .name = "name", .arg = "NAME", .set = set_name, FIELD(name), .commands = FOR_WORLD,

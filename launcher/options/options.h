@@ -145,6 +145,7 @@ struct options {
     char             *to; /* NULL: the same path as here */
     enum copied_links links;
     struct strlist    exclude_paths; /* patterns (copy/path_pattern.h) */
+    bool              gitignore;
     struct strlist    copy_words; /* of the command line: those that muster bcast needs, too */
 
     /* bootstrap */

@@ -162,7 +162,7 @@ static void show_lines(struct display *display, struct source *source,
         erase(display, out);
         add_prefix(out, prefix);
         add_ellipsis(out, source, &segment);
-        sanitize_add(out, segment.text, segment.size, SANITIZE_ALL);
+        sanitize_add_output(out, segment.text, segment.size, SANITIZE_ALL);
         buffer_add(out, "\n", 1);
         add_mark(display, out, segment.size + 1);
         empty_if_full(display, out);
@@ -200,7 +200,8 @@ static void show_transient(struct display *display, const struct prefix *prefix,
     erase(display, out);
     add_prefix(&line, prefix);
     buffer_add(&line, text, size);
-    sanitize_add(out, line.bytes, line.size, display->columns > 1 ? display->columns - 1 : 1);
+    sanitize_add_output(out, line.bytes, line.size,
+                        display->columns > 1 ? display->columns - 1 : 1);
     buffer_clear(&line);
     display->is_transient = true;
 }

@@ -57,7 +57,7 @@ void tail_lines(const struct tail *tail, size_t count, struct strlist *lines)
             skip--;
             continue;
         }
-        text = sanitize_text(segment.text, segment.size);
+        text = sanitize_output(segment.text, segment.size);
         strlist_add(lines, text);
         free(text);
     }

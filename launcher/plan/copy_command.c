@@ -5,6 +5,7 @@
 
 #include "plan/copy_command.h"
 
+#include <ctype.h>
 #include <glob.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -92,11 +93,12 @@ static bool has(const char *dir, const char *pattern)
 /* Quotes the word if a shell would change it. */
 static void add_word(struct buffer *text, const char *word)
 {
-    const char *at;
+    const char *at = word;
 
     buffer_add_text(text, " ");
-    if (word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-")] ==
-        '\0') {
+    while (isalnum((unsigned char)*at) || (*at != '\0' && strchr("_@%+=:,./-", *at) != NULL))
+        at++;
+    if (*at == '\0') {
         buffer_add_text(text, word);
         return;
     }

@@ -58,13 +58,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (size == 0)
         return 0;
-    sanitize_add(&all, text, size - 1, SANITIZE_ALL);
+    sanitize_add_output(&all, text, size - 1, SANITIZE_ALL);
     check(&all);
-    sanitize_add(&again, all.bytes, all.size, SANITIZE_ALL);
+    sanitize_add_output(&again, all.bytes, all.size, SANITIZE_ALL);
     if (again.size != all.size || (all.size > 0 && memcmp(again.bytes, all.bytes, all.size) != 0))
         abort();
-    sanitize_add(&cut, text, size - 1, data[0]);
+    sanitize_add_output(&cut, text, size - 1, data[0]);
     check(&cut);
+    buffer_clear(&again);
+    sanitize_add(&again, text, size - 1, data[0]);
+    if (again.size > 0 && memchr(again.bytes, '\033', again.size) != NULL)
+        abort();
+    check(&again);
     buffer_clear(&all);
     buffer_clear(&cut);
     buffer_clear(&again);

@@ -33,10 +33,36 @@ static void expect_text(struct buffer *out, const char *text)
 
 static void expect_visible(const char *text, size_t size, const char *shown)
 {
-    char *made = sanitize_text(text, size);
+    char *made = sanitize_output(text, size);
 
     assert_string_equal(made, shown);
     free(made);
+}
+
+/* In a name a colour might hide what follows it. */
+static void test_names_have_no_colours(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *shown;
+    } rows[] = {
+        { "caf\xc3\xa9", "caf\xc3\xa9" },
+        { "\033[31mred\033[0m", "^[[31mred^[[0m" },
+        { "\033[8mhidden", "^[[8mhidden" },
+        { "\033[2J", "^[[2J" },
+    };
+    struct buffer out = { 0 };
+    size_t        i;
+
+    (void)state;
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *made = sanitize_text(rows[i].text, strlen(rows[i].text));
+
+        assert_string_equal(made, rows[i].shown);
+        free(made);
+    }
+    sanitize_add(&out, "\033[31mred", 8, 4);
+    expect_text(&out, "^[[3");
 }
 
 static void test_visible(void **state)
@@ -83,7 +109,7 @@ static void test_visible(void **state)
     memcpy(long_colour, "\033[", 2);
     long_colour[sizeof long_colour - 1] = 'm';
     {
-        char *made = sanitize_text(long_colour, sizeof long_colour);
+        char *made = sanitize_output(long_colour, sizeof long_colour);
 
         assert_memory_equal(made, "^[[", 3);
         free(made);
@@ -112,7 +138,7 @@ static void test_visible_is_cut_to_columns(void **state)
     for (i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct buffer out = { 0 };
 
-        sanitize_add(&out, rows[i].text, strlen(rows[i].text), rows[i].columns);
+        sanitize_add_output(&out, rows[i].text, strlen(rows[i].text), rows[i].columns);
         expect_text(&out, rows[i].shown);
     }
 }
@@ -375,6 +401,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_visible),
+        cmocka_unit_test(test_names_have_no_colours),
         cmocka_unit_test(test_visible_is_cut_to_columns),
         cmocka_unit_test(test_pipe),
         cmocka_unit_test(test_pipe_without_label),
