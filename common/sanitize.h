@@ -13,8 +13,8 @@
 
 #include "buffer.h"
 
-/* Appends a name or a message to out. columns: truncate the text if it would take more columns on the screen;
- * SANITIZE_ALL: never. */
+/* Appends a name or a message to out. columns: truncate the text if it would take more columns on
+ * the screen; SANITIZE_ALL: never. */
 #define SANITIZE_ALL ((size_t)-1)
 void sanitize_add(struct buffer *out, const char *text, size_t size, size_t columns);
 

@@ -38,7 +38,7 @@
 
 static int  bcast_prepare(const struct run *run, void **data);
 static int  read_trees(const struct options *options, struct bcast *bcast);
-static void warn_unmatched(const struct trees *trees);
+static void warn_unmatched(const struct options *options, const struct trees *trees);
 static void bcast_free(const struct run *run, void *data);
 static void bcast_begin(struct run *run, struct node *node);
 static void begin(struct run *run, struct node *node);
@@ -91,7 +91,7 @@ static int bcast_prepare(const struct run *run, void **data)
     return status == 0 ? bcast_links_prepare(run, bcast) : status;
 }
 
-/* Finds what is to be sent of this machine. */
+/* Finds what we send of this machine. */
 static int read_trees(const struct options *options, struct bcast *bcast)
 {
     const struct tree_rules rules = copy_rules_of(options, TREE_LINKS_COPY);
@@ -104,7 +104,7 @@ static int read_trees(const struct options *options, struct bcast *bcast)
     if (options->gitignore && git_ignored_find(&bcast->trees.source, &bcast->ignored, &err) < 0)
         strlist_add(&problems, err.text);
     else if (trees_read(&bcast->trees, &problems) == 0)
-        warn_unmatched(&bcast->trees);
+        warn_unmatched(options, &bcast->trees);
     for (i = 0; i < problems.count; i++)
         log_error("%s", problems.item[i]);
     i = problems.count;
@@ -112,13 +112,15 @@ static int read_trees(const struct options *options, struct bcast *bcast)
     return i == 0 ? 0 : EXIT_DATA;
 }
 
-static void warn_unmatched(const struct trees *trees)
+static void warn_unmatched(const struct options *options, const struct trees *trees)
 {
     size_t i;
 
-    for (i = 0; i < trees->rules.exclude->count; i++)
+    for (i = 0; i < options->exclude_paths.count; i++)
         if (!trees->has_matched[i])
-            log_warn("--exclude %s: there is no such path", trees->rules.exclude->item[i]);
+            log_warn("%s %s: there is no such path",
+                     options->push.count > 0 ? "--push-exclude" : "--exclude",
+                     options->exclude_paths.item[i]);
 }
 
 static void bcast_free(const struct run *run, void *data)

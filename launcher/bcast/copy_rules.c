@@ -38,7 +38,7 @@ int copy_rules_check(const struct options *options, const struct plan *plan)
     size_t i;
 
     if (options->push.count > 0)
-        return 0; /* --exclude-path means paths only */
+        return 0; /* --push-exclude means paths only */
     for (i = 0; i < options->exclude_paths.count; i++) {
         const char *pattern = options->exclude_paths.item[i];
 

@@ -1,5 +1,5 @@
 /* copy_rules.h - what muster bcast and collect send of the paths that the user named: --links and
- * --exclude-path
+ * --exclude-path, or --push-exclude
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_COPY_RULES_H

@@ -44,7 +44,7 @@ int git_ignored_find(const struct strlist *dirs, struct strlist *ignored, struct
     return rc;
 }
 
-/* git writes into files in memory, so nobody has to read while it runs. */
+/* git writes into files in memory, so that we need not read while it runs. */
 static int ask(const char *dir, struct strlist *ignored, struct error *err)
 {
     int         out = memfd_create("muster-git", MFD_CLOEXEC);

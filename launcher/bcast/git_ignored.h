@@ -8,8 +8,8 @@
 #include "strlist.h"
 
 /* Asks git(1) which files and directories below each directory of dirs it ignores, and adds their
- * absolute paths, and that of its .git, to ignored, sorted. What is not a directory is skipped. Returns -1 with err:
- * there is no git, or dir is in no repository of the user. */
+ * absolute paths, and that of .git, to ignored, sorted. Skips what is not a directory. Returns -1
+ * with err: there is no git, or a directory is in no repository of the user. */
 int git_ignored_find(const struct strlist *dirs, struct strlist *ignored, struct error *err);
 
 #endif

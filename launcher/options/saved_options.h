@@ -15,7 +15,8 @@
 /* Appends the settings of the command line to words. */
 void saved_options_add(struct strlist *words, const struct settings *settings);
 
-/* Appends the settings of the command line that choose and reach hosts, as words of muster bcast. */
+/* Appends the settings of the command line that choose and reach hosts, as words for
+ * muster bcast. */
 void saved_options_add_copy(struct strlist *words, const struct settings *settings);
 
 /* Appends the setting that an environment variable makes. Call it before saved_options_add(),

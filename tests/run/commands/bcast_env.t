@@ -31,15 +31,15 @@ both_ran() {
 }
 
 # In the working directory
-mkdir "$disk/project"
-environment "$disk/project/.venv" "$python"
-cat >"$disk/project/train.py" <<'END'
+mkdir "$disk/my project"
+environment "$disk/my project/.venv" "$python"
+cat >"$disk/my project/train.py" <<'END'
 import only_here
 print(only_here.words)
 END
 in_project() {
-    cd "$disk/project" || return
-    run env VIRTUAL_ENV="$disk/project/.venv" muster --no_local_rank --num_gpus 1 train.py
+    cd "$disk/my project" || return
+    run env VIRTUAL_ENV="$disk/my project/.venv" muster --no_local_rank --num_gpus 1 train.py
     mv out err "$OLDPWD/"
     cd "$OLDPWD" || return
 }
@@ -47,7 +47,7 @@ in_project
 is "no working directory on the nodes: 126" "$rc" 126
 follow_hint
 is "... the hint copies it, with its links" "$rc $(cat err)" "0 "
-ok "... as it names the command" grep -q "copy it with: muster bcast $disk/project\$" hint
+ok "... as it names the command" grep -q "copy it with: muster bcast '$disk/my project'\$" hint
 in_project
 both_ran
 is "... without another word" "$(cat err)" ""

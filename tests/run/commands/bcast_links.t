@@ -164,8 +164,8 @@ for option in -x -e --exclude-host; do
 done
 bcast src --exclude /
 is "... an empty pattern: 2" "$rc" 2
-run muster --push src --exclude-path .git --exclude-path node2 -H node1 --no_python true
-is "--push: --exclude-path, also of a host's name" "$rc $(cat err)" "0 "
+run muster --push src --push-exclude .git --push-exclude node2 -H node1 --no_python true
+is "--push-exclude, also of a host's name" "$rc $(cat err)" "0 "
 for option in -a -r -z --delete; do
     bcast "$option" src
     ok "$option is rsync's: it says what to do" grep -Eq "it is (scp's and )?rsync's; " err
