@@ -95,17 +95,12 @@ static struct strlist texts_of(const struct agent *agent, const json_t *id)
 {
     const struct blob *blob = NULL;
     struct strlist     texts = { 0 };
-    const char        *at, *end;
 
     if (json_is_integer(id) && json_integer_value(id) >= 0 &&
         json_integer_value(id) <= UINT32_MAX)
         blob = blobs_find(&agent->blobs, (uint32_t)json_integer_value(id));
-    if (blob == NULL || blob->size == 0 || blob->bytes[blob->size - 1] != '\0')
-        return texts;
-    end = blob->bytes + blob->size;
-    for (at = blob->bytes; at < end && texts.count < PATHS_MAX; at += strlen(at) + 1)
-        strlist_add(&texts, at);
-    if (at < end)
+    if (blob != NULL && (strlist_unpack(&texts, blob->bytes, blob->size) < 0 ||
+                         texts.count > PATHS_MAX))
         strlist_clear(&texts);
     return texts;
 }
@@ -113,17 +108,11 @@ static struct strlist texts_of(const struct agent *agent, const json_t *id)
 /* -1: there is no such word. */
 static int links_of(const json_t *body, enum tree_links *links)
 {
-    static const char *const words[] = {
-        [TREE_LINKS_COPY] = "copy",
-        [TREE_LINKS_WITHIN] = "within",
-        [TREE_LINKS_FOLLOW] = "follow",
-        [TREE_LINKS_SKIP] = "skip",
-    };
     const char *word = json_string_value(json_object_get(body, "links"));
     size_t      i;
 
-    for (i = 0; word != NULL && i < sizeof words / sizeof *words; i++)
-        if (strcmp(words[i], word) == 0) {
+    for (i = 0; word != NULL && tree_links_words[i] != NULL; i++)
+        if (strcmp(tree_links_words[i], word) == 0) {
             *links = (enum tree_links)i;
             return 0;
         }

@@ -39,6 +39,8 @@ static void         find_first_name(struct tree *tree, const struct stat *status
 static char        *path_here(const struct trees *trees, const struct tree_item *item);
 static char        *read_link(const char *path);
 
+const char *const tree_links_words[] = { "copy", "within", "follow", "skip", NULL };
+
 int trees_read(struct trees *trees, struct strlist *problems)
 {
     while (trees_step(trees, problems))

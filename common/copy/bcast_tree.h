@@ -31,6 +31,9 @@ enum tree_links {
     TREE_LINKS_SKIP,
 };
 
+/* Their names in frames, in this order; ends with NULL. */
+extern const char *const tree_links_words[];
+
 /* What is sent of the paths. */
 struct tree_rules {
     enum tree_links       links;

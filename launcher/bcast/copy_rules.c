@@ -73,13 +73,8 @@ static bool names_host(const char *pattern, const struct plan *plan)
 void copy_rules_give(struct node *node, const struct buffer *paths,
                      const struct tree_rules *rules)
 {
-    static const char *const links[] = {
-        [TREE_LINKS_COPY] = "copy",
-        [TREE_LINKS_WITHIN] = "within",
-        [TREE_LINKS_FOLLOW] = "follow",
-        [TREE_LINKS_SKIP] = "skip",
-    };
-    json_t *body = json_pack("{s:i, s:s}", "paths", PATHS_BLOB, "links", links[rules->links]);
+    json_t *body = json_pack("{s:i, s:s}", "paths", PATHS_BLOB, "links",
+                             tree_links_words[rules->links]);
     char   *exclude;
     size_t  size;
 

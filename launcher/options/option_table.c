@@ -43,7 +43,7 @@ const struct option_row option_table[] = {
       .flags = OPTION_ARGV_ONLY, .help = "copy into DIR on each node; into DIR/HOST here" },
     { .name = "exclude-path", .arg = "PATTERN", .set = set_exclude_path,
       .commands = FOR(BCAST) | FOR(COLLECT), .flags = OPTION_ARGV_ONLY,
-      .help = "leave out .git, *.pyc, /data, cache/ (or --exclude)" },
+      .help = "leave out paths: .git, *.pyc, /data, cache/" },
     { .name = "gitignore", FLAG(gitignore), .commands = FOR(RUN) | FOR(EXEC) | FOR(BCAST),
       .flags = OPTION_ARGV_ONLY | OPTION_RARE, .help = "copy nothing that git ignores, nor .git" },
     { .name = "links", .arg = "copy|follow|skip", .initial = "auto", .set = set_word,
