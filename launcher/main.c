@@ -62,6 +62,7 @@ static const struct {
     [COMMAND_ATTACH] = { .run = command_attach },
     [COMMAND_STATUS] = { .run = command_status },
     [COMMAND_STOP] = { .run = command_stop },
+    [COMMAND_KILL] = { .run = command_kill },
     [COMMAND_DRAIN] = { .run = command_drain },
     [COMMAND_SCALE] = { .run = command_scale },
     [COMMAND_RESUME] = { .run = resume },

@@ -18,6 +18,7 @@
 int command_attach(const struct options *options);
 int command_status(const struct options *options);
 int command_stop(const struct options *options);
+int command_kill(const struct options *options);
 int command_drain(const struct options *options);
 int command_scale(const struct options *options);
 

@@ -1,10 +1,12 @@
-/* drain.c - muster drain and muster scale: remove nodes of a run, or change their number
+/* drain.c - muster drain, scale and kill: ask a running muster to remove nodes, to change their
+ * number, or to send a signal
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
 #include "commands/commands.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +18,7 @@
 
 typedef int make_line(const struct options *options, struct buffer *line, struct error *err);
 
-static make_line drain_line, scale_line;
+static make_line drain_line, scale_line, kill_line;
 static int       ask(const struct options *options, make_line *make);
 
 int command_drain(const struct options *options)
@@ -27,6 +29,14 @@ int command_drain(const struct options *options)
 int command_scale(const struct options *options)
 {
     return ask(options, scale_line);
+}
+
+/* Without a signal, and with TERM, which ends a run, does what muster stop does. */
+int command_kill(const struct options *options)
+{
+    if (options->kill_signal == 0 || options->kill_signal == SIGTERM)
+        return command_stop(options);
+    return ask(options, kill_line);
 }
 
 static int ask(const struct options *options, make_line *make)
@@ -82,6 +92,17 @@ static int scale_line(const struct options *options, struct buffer *line, struct
 
     (void)err;
     snprintf(text, sizeof text, "scale %d %g", options->nodes, options->within_s);
+    buffer_add(line, text, strlen(text) + 1);
+    return 0;
+}
+
+/* Makes "signal 10". */
+static int kill_line(const struct options *options, struct buffer *line, struct error *err)
+{
+    char text[40];
+
+    (void)err;
+    snprintf(text, sizeof text, "signal %d", options->kill_signal);
     buffer_add(line, text, strlen(text) + 1);
     return 0;
 }

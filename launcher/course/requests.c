@@ -5,6 +5,7 @@
 
 #include "course/requests.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "log.h"
 #include "number.h"
 #include "plan/select.h"
+#include "run/interrupt.h"
 #include "run/notice.h"
 #include "run/pool.h"
 #include "run/run.h"
@@ -25,9 +27,13 @@ static const char *find_host(const struct run *run, const char *word);
 static int         scale(const struct strlist *words, char *answer, size_t size, void *arg,
                          struct error *err);
 
+static int         send_signal(const struct strlist *words, char *answer, size_t size, void *arg,
+                               struct error *err);
+
 const struct control_verb requests_verbs[] = {
     { "drain", "drain SECONDS HOST...", 2, drain },
     { "scale", "scale NODES SECONDS", 2, scale },
+    { "signal", "signal NUMBER", 1, send_signal },
     { .name = NULL },
 };
 
@@ -107,4 +113,20 @@ void requests_hosts(const struct hostlist *hosts, const char *words, void *arg)
     }
     pool_offer(run, &listed, run->phase.now == PHASE_RUNNING ? notice_save_s(run) : 0);
     selection_clear(&listed);
+}
+
+static int send_signal(const struct strlist *words, char *answer, size_t size, void *arg,
+                       struct error *err)
+{
+    int64_t number;
+    size_t  nodes;
+
+    if (parse_number(words->item[0], 1, SIGRTMAX, &number, err) < 0)
+        return -1;
+    nodes = interrupt_pass_on(arg, (int)number);
+    if (nodes == 0)
+        return err_set(err, "no rank is running now");
+    snprintf(answer, size, "signal %d was sent to the ranks on %zu %s", (int)number, nodes,
+             nodes == 1 ? "node" : "nodes");
+    return 0;
 }

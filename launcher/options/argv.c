@@ -5,9 +5,12 @@
 
 #include "options/argv.h"
 
+#include <limits.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "options/option_value.h"
 #include "options/other_launchers.h"
@@ -28,6 +31,7 @@ struct reader {
     bool             is_lost; /* cannot tell whether the next word is a value or the script */
 };
 
+static void  read_version(struct settings *settings);
 static void  read_letters(struct reader *reader);
 static void  read_long(struct reader *reader, size_t skip);
 static bool  mean_letter(const struct reader *reader, const char *at, struct meaning *meaning);
@@ -39,6 +43,7 @@ static const struct other_option *other_of(const struct reader *reader, const ch
 static void  unknown_letter(struct reader *reader, const char *word, const char *at);
 static void  unknown(struct reader *reader, const struct other_option *other, bool has_value,
                      const char *text);
+static bool  is_program(const char *word);
 static void  add_setting(struct reader *reader, const struct meaning *meaning, const char *typed,
                          const char *value);
 static bool  is_taken(const struct reader *reader, const struct option_row *row);
@@ -63,6 +68,11 @@ void argv_read(int argc, char **argv, struct options *options, struct settings *
 
     options->command = COMMAND_RUN;
     options->topic = COMMAND_HELP;
+    if (*reader.words != NULL && strcmp(*reader.words, "version") == 0 &&
+        reader.words[1] == NULL) {
+        read_version(settings);
+        return;
+    }
     if (command_find(*reader.words, &options->command)) {
         options->topic = options->command;
         reader.words++;
@@ -90,6 +100,15 @@ void argv_read(int argc, char **argv, struct options *options, struct settings *
     }
     if (settings->wrong.count == 0 && words_take(options, reader.words, was_eaten, &why) < 0)
         strlist_add(&settings->wrong, why.text);
+}
+
+/* muster version, as docker and kubectl have it */
+static void read_version(struct settings *settings)
+{
+    const struct option_row *row = option_by_name("version", strlen("version"));
+
+    settings->item = xcalloc(1, sizeof *settings->item);
+    settings->item[settings->count++] = (struct setting){ .row = row, .set = row->set };
 }
 
 void settings_clear(struct settings *settings)
@@ -229,8 +248,8 @@ static void unknown_letter(struct reader *reader, const char *word, const char *
     unknown(reader, other, at[1] != '\0', why.text);
 }
 
-/* Reports an unknown option, and skips the next word if that is certainly the option's
- * value. */
+/* Reports an unknown option, and skips the next word if that is the option's value: certainly, or
+ * because it is neither a script nor a program, for which the user must have meant another word. */
 static void unknown(struct reader *reader, const struct other_option *other, bool has_value,
                     const char *text)
 {
@@ -241,8 +260,28 @@ static void unknown(struct reader *reader, const struct other_option *other, boo
         return;
     if (other != NULL && other->has_arg)
         reader->words++;
+    else if (other == NULL && !is_program(next))
+        reader->words++;
     else if (other == NULL)
         reader->is_lost = true;
+}
+
+/* Is word a file, a script's name, or a program on PATH? */
+static bool is_program(const char *word)
+{
+    const char *dir = getenv("PATH"), *end;
+    size_t      size = strlen(word);
+    char        path[PATH_MAX];
+
+    if (access(word, F_OK) == 0 || (size > 3 && strcmp(word + size - 3, ".py") == 0))
+        return true;
+    for (; dir != NULL && strchr(word, '/') == NULL; dir = *end != '\0' ? end + 1 : NULL) {
+        end = dir + strcspn(dir, ":");
+        snprintf(path, sizeof path, "%.*s/%s", (int)(end - dir), dir, word);
+        if (access(path, X_OK) == 0)
+            return true;
+    }
+    return false;
 }
 
 static void add_setting(struct reader *reader, const struct meaning *meaning, const char *typed,

@@ -47,6 +47,7 @@ const struct command_row command_table[COMMANDS] = {
                          "list the runs, or the ranks of one", PAST },
     [COMMAND_STOP] = { "stop", "stop [OPTIONS] [RUN]",
                        "stop a run, as Ctrl-C in its terminal does", PAST },
+    [COMMAND_KILL] = { "kill", "kill [OPTIONS] RUN", "send a signal to the ranks of a run", PAST },
     [COMMAND_DRAIN] = { "drain", "drain [OPTIONS] RUN HOST...",
                         "let a run save its state and continue without these nodes", PAST, SOME,
                         .missing = "no nodes named" },
@@ -61,6 +62,10 @@ const struct command_row command_table[COMMANDS] = {
 
 bool command_find(const char *word, enum command *command)
 {
+    static const struct {
+        const char  *word;
+        enum command command;
+    } others[] = { { "ps", COMMAND_STATUS }, { "list", COMMAND_STATUS } };
     int i;
 
     for (i = 0; word != NULL && i < COMMANDS; i++) {
@@ -69,6 +74,11 @@ bool command_find(const char *word, enum command *command)
             return true;
         }
     }
+    for (i = 0; word != NULL && i < (int)(sizeof others / sizeof *others); i++)
+        if (strcmp(word, others[i].word) == 0) {
+            *command = others[i].command;
+            return true;
+        }
     return false;
 }
 

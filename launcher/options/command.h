@@ -22,6 +22,7 @@ enum command {
     COMMAND_ATTACH, /* a run's output */
     COMMAND_STATUS,
     COMMAND_STOP,
+    COMMAND_KILL,   /* sends a signal to the ranks of a run */
     COMMAND_DRAIN,  /* a run does without these nodes */
     COMMAND_SCALE,  /* changes the number of a run's nodes */
     COMMAND_RESUME, /* starts a run again after its launcher has died */
@@ -69,7 +70,8 @@ static inline bool command_is(enum command command, enum command_kind kind)
     return command_table[command].kind == kind;
 }
 
-/* Finds a subcommand by its name. false: word is none, or NULL. */
+/* Finds a subcommand by its name, or by one that other programs have for it. false: word is none,
+ * or NULL. */
 bool command_find(const char *word, enum command *command);
 
 /* Returns the name of the subcommand that is spelled almost like word, or NULL. */

@@ -83,6 +83,10 @@ const struct option_row option_table[] = {
     { .name = "nodes", .arg = "N", INTEGER(nodes, 1, OPTION_NUMBER_MAX), .commands = FOR(SCALE),
       .flags = OPTION_ARGV_ONLY, .help = "the number of nodes" },
 
+    { .name = "signal", .letter = 's', .arg = "SIGNAL", .set = set_kill_signal,
+      FIELD(kill_signal), .commands = FOR(KILL), .flags = OPTION_ARGV_ONLY,
+      .help = "send this to every rank; without it: stop" },
+
     { .name = "cost", FLAG(cost), .commands = FOR(STATUS), .flags = OPTION_ARGV_ONLY,
       .help = "what a run has cost: hours and money" },
 
@@ -101,8 +105,9 @@ const struct option_row option_table[] = {
     { .name = "host-discovery-script", .arg = "FILE", .set = set_discovery_script,
       FIELD(discovery_script), .commands = FOR(RUN), RARE,
       .help = "program that prints the hosts, run every second" },
-    { .name = "include", .letter = 'i', .arg = "FILTER", TEXT(include), .commands = FOR_NODES,
-      DEEPSPEED, .help = "only these hosts and slots: te1@te2:0,2" },
+    { .name = "include", .letter = 'i', .arg = "FILTER", TEXT(include),
+      .letter_set = set_include_letter, .commands = FOR_NODES, DEEPSPEED,
+      .help = "only these hosts and slots: te1@te2:0,2" },
     { .name = "exclude", .letter = 'e', .arg = "FILTER", TEXT(exclude),
       .commands = FOR_NODES & ~(FOR(BCAST) | FOR(COLLECT)), DEEPSPEED,
       .help = "all but these hosts and slots" },
@@ -115,7 +120,7 @@ const struct option_row option_table[] = {
       .max = OPTION_NUMBER_MAX, .commands = FOR_NODES, RARE,
       .help = "run on MIN to MAX hosts, like torchrun" },
     { .name = "spares", .arg = "N", INTEGER(members.spares, 0, OPTION_NUMBER_MAX),
-      .commands = FOR(RUN), .help = "N more hosts wait to take a lost node's place" },
+      .commands = FOR(RUN), RARE, .help = "N more hosts wait to take a lost node's place" },
     { .name = "min-np", .arg = "N", INTEGER(members.min_ranks, 1, OPTION_NUMBER_MAX),
       .commands = FOR(RUN), RARE, .help = "run on at least N ranks" },
     { .name = "max-np", .arg = "N", INTEGER(members.max_ranks, 1, OPTION_NUMBER_MAX),

@@ -23,8 +23,7 @@
 #define SPOT_URL_MAX 1000
 
 static void *field_of(struct options *options, const struct option_row *row);
-static void  replace_text(char **text, const char *value);
-static bool  is_file_name(const char *value);
+static int   signal_of(const char *word);
 static int   parse_flag(const char *value, bool *on, struct error *err);
 
 int set_flag(struct options *options, const struct option_row *row, const char *value,
@@ -38,7 +37,7 @@ int set_text(struct options *options, const struct option_row *row, const char *
              struct error *err)
 {
     (void)err;
-    replace_text(field_of(options, row), value);
+    option_replace_text(field_of(options, row), value);
     return 0;
 }
 
@@ -111,111 +110,10 @@ int set_ranges(struct options *options, const struct option_row *row,
     return set_text(options, row, value, err);
 }
 
-/* Hosts come from one source. The last one given replaces the others. */
-int set_hostfile(struct options *options, const struct option_row *row,
-                 const char *value, struct error *err)
-{
-    (void)row;
-    if (value[0] == '\0')
-        return err_set(err, "is empty; it should name a file");
-    replace_text(&options->hosts, "");
-    replace_text(&options->discovery_script, "");
-    replace_text(&options->hostfile, value);
-    options->hostfile_given = true;
-    return 0;
-}
-
-int set_hosts(struct options *options, const struct option_row *row, const char *value,
-              struct error *err)
-{
-    (void)row;
-    if (value[0] == '\0')
-        return err_set(err, "is empty; it should be a list such as te1:4,te2:4");
-    replace_text(&options->hosts, value);
-    replace_text(&options->discovery_script, "");
-    options->hostfile_given = options->hosts_added = false;
-    return 0;
-}
-
-int set_discovery_script(struct options *options, const struct option_row *row,
-                         const char *value, struct error *err)
-{
-    (void)row;
-    if (value[0] == '\0')
-        return err_set(err, "is empty; it should name a program");
-    replace_text(&options->hosts, "");
-    replace_text(&options->discovery_script, value);
-    options->hostfile_given = options->hosts_added = false;
-    return 0;
-}
-
-static void replace_text(char **text, const char *value)
+void option_replace_text(char **text, const char *value)
 {
     free(*text);
     *text = value[0] != '\0' ? xstrdup(value) : NULL;
-}
-
-/* -H is a hostfile for deepspeed, and a list of hosts for horovodrun and mpirun. */
-int set_host_argument(struct options *options, const struct option_row *row,
-                      const char *value, struct error *err)
-{
-    bool is_file = access(value, F_OK) == 0 || strcmp(value, "-") == 0 ||
-                   (strpbrk(value, "^[") == NULL &&
-                    (strchr(value, '/') != NULL || is_file_name(value)));
-
-    options->hosts_guessed = !is_file && strpbrk(value, ":,[@^") == NULL;
-    return (is_file ? set_hostfile : set_hosts)(options, row, value, err);
-}
-
-/* Does value look like a file name rather than a host? Then it is a file even if it does not
- * exist. */
-static bool is_file_name(const char *value)
-{
-    static const char *const parts[] = { "hostfile", "machinefile", "hostlist" };
-    static const char *const ends[] = { "hosts", "nodes", ".txt", ".conf", ".cfg", ".list" };
-    size_t                   i, length = strlen(value);
-
-    if (strpbrk(value, ":,[") != NULL)
-        return false;
-    for (i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (strstr(value, parts[i]) != NULL)
-            return true;
-    for (i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (length >= strlen(ends[i]) && strcmp(value + length - strlen(ends[i]), ends[i]) == 0)
-            return true;
-    return false;
-}
-
-/* pdsh's -w may be repeated. */
-int set_more_hosts(struct options *options, const struct option_row *row, const char *value,
-                   struct error *err)
-{
-    char *all = options->hosts_added ? xasprintf("%s,%s", options->hosts, value) : NULL;
-    int   rc = set_hosts(options, row, all != NULL ? all : value, err);
-
-    options->hosts_added = rc == 0;
-    free(all);
-    return rc;
-}
-
-/* pdsh's -x separates hosts by commas, --exclude by '@'. Commas in brackets are ranges. */
-int set_exclude_hosts(struct options *options, const struct option_row *row, const char *value,
-                      struct error *err)
-{
-    char *text = options->exclude != NULL ? xasprintf("%s,%s", options->exclude, value)
-                                          : xstrdup(value);
-    char *at;
-    bool  in_bracket = false;
-    int   rc;
-
-    for (at = text; *at != '\0'; at++) {
-        in_bracket = *at == '[' || (in_bracket && *at != ']');
-        if (*at == ',' && !in_bracket)
-            *at = '@';
-    }
-    rc = set_text(options, row, text, err);
-    free(text);
-    return rc;
 }
 
 /* torchrun's --nproc_per_node: "gpu" is what muster does without the option. */
@@ -337,20 +235,37 @@ int set_spot(struct options *options, const struct option_row *row, const char *
 int set_signal(struct options *options, const struct option_row *row, const char *value,
                struct error *err)
 {
-    const char *name = strncasecmp(value, "SIG", 3) == 0 ? value + 3 : value, *known;
-    int        *field = field_of(options, row);
-    int64_t     number = 0;
-    int         i;
+    int number = strcasecmp(value, "none") != 0 ? signal_of(value) : 0;
 
-    for (i = 1; i < NSIG && number == 0; i++)
-        if ((known = sigabbrev_np(i)) != NULL && strcasecmp(name, known) == 0)
-            number = i;
-    if (number == 0 && strcasecmp(value, "none") != 0 &&
-        parse_number(value, 1, SIGRTMAX, &number, NULL) < 0)
+    if (number < 0)
         return err_set(err, "'%.40s' is neither a signal, such as USR1 or 10, nor none", value);
     if (number == SIGKILL || number == SIGSTOP)
         return err_set(err, "'%.40s' cannot be caught", value);
-    *field = (int)number;
+    *(int *)field_of(options, row) = number;
+    return 0;
+}
+
+/* Returns the number of "USR1", "SIGUSR1" or "10"; -1: there is no such signal. */
+static int signal_of(const char *word)
+{
+    const char *name = strncasecmp(word, "SIG", 3) == 0 ? word + 3 : word, *known;
+    int64_t     number;
+    int         i;
+
+    for (i = 1; i < NSIG; i++)
+        if ((known = sigabbrev_np(i)) != NULL && strcasecmp(name, known) == 0)
+            return i;
+    return parse_number(word, 1, SIGRTMAX, &number, NULL) == 0 ? (int)number : -1;
+}
+
+int set_kill_signal(struct options *options, const struct option_row *row, const char *value,
+                    struct error *err)
+{
+    int number = signal_of(value);
+
+    if (number < 0)
+        return err_set(err, "'%.40s' is no signal; write one such as USR1 or 10", value);
+    *(int *)field_of(options, row) = number;
     return 0;
 }
 

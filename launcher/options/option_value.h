@@ -16,21 +16,28 @@ option_setter set_flag, set_text, set_integer, set_seconds, set_word, set_ranges
 /* For a double that may also be "auto" (OPTION_AUTO). */
 option_setter set_seconds_or_auto;
 
-option_setter set_hostfile, set_hosts, set_host_argument, set_env, set_env_file, set_push;
-option_setter set_discovery_script;
+option_setter set_env, set_env_file, set_push, set_exclude_path;
 option_setter set_master_addr, set_launcher, set_launcher_args, set_each_rank_log;
 option_setter set_log_level, set_verbose, set_quiet, set_name, set_run, set_restart_on;
 option_setter set_node_range, set_worlds;
 option_setter set_spot;
-option_setter set_signal; /* int: signal number of "USR1", "SIGUSR1" or "10"; 0 for "none" */
+/* int: the number of "USR1", "SIGUSR1" or "10"; 0 for "none", which set_kill_signal() refuses. */
+option_setter set_signal, set_kill_signal;
+
+/* option_hosts.c */
+option_setter set_hostfile, set_hosts, set_host_argument, set_discovery_script;
+option_setter set_include_letter, set_fanout_letter; /* refuse a file */
 
 /* For options of other launchers: a number or "gpu"; a number or "N:N"; more hosts; hosts
  * separated by commas. */
 option_setter set_ranks_per_node, set_processes_per_node, set_remote_command;
-option_setter set_node_count, set_more_hosts, set_exclude_hosts, set_exclude_path;
+option_setter set_node_count, set_more_hosts, set_exclude_hosts;
 
 /* For options that options_parse() handles before it sets any field. */
 option_setter set_nothing;
+
+/* Replaces a field of text by a copy of value; "" means that the option is not given: NULL. */
+void option_replace_text(char **text, const char *value);
 
 /* Refuses the option; the row's help says what to do instead. */
 option_setter set_refused;

@@ -388,6 +388,8 @@ static int options_check(struct options *options, struct error *err)
         return -1;
     if (options->command == COMMAND_SCALE && (options->run == NULL || options->nodes == 0))
         return err_set(err, "which run, how many nodes? muster scale [OPTIONS] RUN --nodes N");
+    if (options->kill_signal > 0 && options->run == NULL)
+        return err_set(err, "which run? muster kill --signal=SIGNAL RUN");
     if (options->cost && options->run == NULL)
         return err_set(err, "--cost needs a run: muster status --cost RUN");
     if (options->plan_only + options->apply + options->undo + options->record > 1)

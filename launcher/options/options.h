@@ -138,6 +138,7 @@ struct options {
 
     int   tail; /* attach; -1: all */
     bool  cost; /* status */
+    int   kill_signal; /* kill; 0: not given */
     double within_s; /* drain, scale */
     int    nodes;    /* scale; 0: not given */
 

@@ -77,6 +77,12 @@ static const struct other_option others[] = {
     { "npernode", .same = "num_gpus", .set = set_processes_per_node },
     { "ppn", .same = "num_gpus", .set = set_processes_per_node },
     { "wdir", .same = "cwd" },
+    { "rf", FOR_WORLD, .instead = "mpirun's; ranks follow the order of the hostfile: write its "
+      "lines in that order, with slots=N", .has_arg = true },
+    { "rankfile", FOR_WORLD, .instead = "mpirun's; ranks follow the order of the hostfile: write "
+      "its lines in that order, with slots=N", .has_arg = true },
+    { "app", FOR_WORLD, .instead = "mpirun's; muster starts one program: let it, or a shell "
+      "script, choose by RANK", .has_arg = true },
     { "N", FOR_WORLD, .instead = "mpirun's, write --num_gpus=N; or srun's, write --num_nodes=N",
       .has_arg = true },
     { "f", FOR_WORLD, .instead = "mpiexec's, write --hostfile=FILE; or pdsh's, write --fanout=N",
@@ -122,7 +128,7 @@ static const struct other_option others[] = {
     { "x", FOR_FILES, .same = "exclude-host", .set = set_exclude_hosts },
     { "x", FOR_PDSH, .same = "exclude", .set = set_exclude_hosts },
     { "l", FOR_PDSH, .same = "ssh_user" },
-    { "f", FOR_PDSH, .same = "fanout" },
+    { "f", FOR_PDSH, .same = "fanout", .set = set_fanout_letter },
     { "t", FOR_PDSH, .same = "connect-timeout" },
     { "u", FOR_PDSH, .same = "timeout" },
     { "N", FOR_PDSH, .same = "label", .value = "none" },

@@ -51,6 +51,7 @@ static void cut_blanks(char *word);
 static int  parse_listed(struct parser *p, const char *path, struct error *err);
 static int  parse_argument(struct parser *p, char *word, int default_slots,
                            struct error *err);
+static bool is_listed_again(struct parser *p, const char *name, int slots);
 static int  add_hosts(struct parser *p, const struct hostline *line, struct error *err);
 static bool is_once_more(struct parser *p, const char *name, const struct hostline *line);
 static int  expand_addr(struct parser *p, const struct hostline *line, size_t count,
@@ -323,9 +324,26 @@ static int parse_argument(struct parser *p, char *word, int default_slots, struc
                               ? "" : "; for a port write --ssh_port, or port= in a hostfile");
         line.slots = (int)slots;
     }
+    if (parts.number == NULL && parts.user == NULL && is_listed_again(p, parts.name, default_slots))
+        return 0;
     line.name = parts.name;
     line.user = parts.user;
     return add_hosts(p, &line, err);
+}
+
+/* Was this name in the list before? Then the host gets more slots, as with mpirun. */
+static bool is_listed_again(struct parser *p, const char *name, int slots)
+{
+    struct host *host;
+
+    if (tfind(name, &p->names, compare_exact) == NULL)
+        return false;
+    for (host = p->hosts->host; strcmp(host->name, name) != 0; host++)
+        ;
+    if (host->line > 0 || host->slots + slots > FRAME_RANKS_MAX)
+        return false;
+    host->slots += slots;
+    return true;
 }
 
 /* Expands the names and adds a host for each. */
@@ -450,7 +468,9 @@ static int check_new(struct parser *p, const char *name, const struct hostline *
         for (i = 0; p->hosts->host[i].name != *same;)
             i++;
         if (p->hosts->host[i].line == 0)
-            return refuse(p, line->name, err, "%s is named twice", name);
+            return refuse(p, line->name, err,
+                          "%s is named twice; write the sum of its slots once: %s:N", name,
+                          name);
         return refuse(
             p, line->name, err,
             "%s is already on line %d (to use one machine twice, give it two names and addr=)",

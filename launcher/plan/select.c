@@ -5,6 +5,7 @@
 
 #include "plan/select.h"
 
+#include <arpa/inet.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -33,6 +34,7 @@ static int   read_node(char *node, struct filter *filter, struct error *err);
 static int   mention_host(const char *name, const char *slots, struct filter *filter, size_t *at,
                           struct error *err);
 static char *cut_slots(char *node, char **slots);
+static bool  is_ipv6(const char *node);
 static int   read_slot(char *text, const struct host *host, struct mention *mention,
                        struct error *err);
 static const struct host *host_after_comma(const char *filter,
@@ -185,8 +187,11 @@ static int mention_host(const char *name, const char *slots, struct filter *filt
     for (i = 0; i < hosts->count && strcmp(hosts->host[*at].name, name) != 0; i++)
         *at = (*at + 1) % hosts->count;
     if (i == hosts->count)
-        return filter->is_partial ? 0
-                                  : err_set(err, "no host '%.256s' in the hostfile", name);
+        return filter->is_partial
+                   ? 0
+                   : err_set(err, "no host '%.256s' in the hostfile%s", name,
+                             strchr(name, ':') == NULL
+                                 ? "" : "; slots of an IPv6 address: [NAME]:0,1");
     mention[*at].is_named = true;
     copy = rest = slots != NULL ? xstrdup(slots) : NULL;
     while (rc == 0 && (slot = strsep(&rest, ",")) != NULL)
@@ -195,13 +200,15 @@ static int mention_host(const char *name, const char *slots, struct filter *filt
     return rc;
 }
 
-/* Returns the name, without the brackets that an IPv6 address must have here; *slots is NULL if
- * there is no ':'. */
+/* Returns the name, without the brackets that an IPv6 address must have here if slots follow;
+ * *slots is NULL if there are none. */
 static char *cut_slots(char *node, char **slots)
 {
     char *close = node[0] == '[' ? strchr(node, ']') : NULL;
     char *colon = strchr(close != NULL ? close : node, ':');
 
+    if (close == NULL && is_ipv6(node))
+        colon = NULL;
     if (colon != NULL)
         *colon = '\0';
     *slots = colon != NULL ? colon + 1 : NULL;
@@ -209,6 +216,17 @@ static char *cut_slots(char *node, char **slots)
         return node;
     *close = '\0';
     return node + 1;
+}
+
+/* Is it an address, perhaps with a zone ("%eth0")? */
+static bool is_ipv6(const char *node)
+{
+    char           *bare = xstrndup(node, strcspn(node, "%"));
+    struct in6_addr address;
+    bool            is_address = inet_pton(AF_INET6, bare, &address) == 1;
+
+    free(bare);
+    return is_address;
 }
 
 /* Blanks around the number are allowed, as in Python's int(). */

@@ -38,7 +38,6 @@ static void signal_cb(evutil_socket_t signal, short what, void *arg);
 static bool is_end(const struct interrupt *interrupt, int signal);
 static void interrupted(struct run *run, int signal);
 static void end_cb(int signal);
-static void pass_on(struct run *run, int signal);
 
 struct interrupt *interrupt_new(struct run *run)
 {
@@ -171,7 +170,7 @@ static void signal_cb(evutil_socket_t signal, short what, void *arg)
         run_status_ask(run);
         break;
     default:
-        pass_on(run, signal);
+        interrupt_pass_on(run, signal);
         break;
     }
 }
@@ -208,11 +207,15 @@ static void interrupted(struct run *run, int signal)
     }
 }
 
-static void pass_on(struct run *run, int signal)
+size_t interrupt_pass_on(struct run *run, int signal)
 {
-    size_t i;
+    size_t i, nodes = 0;
 
-    for (i = 0; i < run->plan->nodes; i++)
-        if (node_takes_frames(run->node[i]) && run->node[i]->state == NODE_RUNNING)
-            node_send(run->node[i], FRAME_SIGNAL, json_pack("{s:i}", "signal", signal));
+    for (i = 0; i < run->plan->nodes; i++) {
+        if (!node_takes_frames(run->node[i]) || run->node[i]->state != NODE_RUNNING)
+            continue;
+        node_send(run->node[i], FRAME_SIGNAL, json_pack("{s:i}", "signal", signal));
+        nodes++;
+    }
+    return nodes;
 }

@@ -11,6 +11,7 @@
 #define MUSTER_INTERRUPT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct run;
 struct interrupt;
@@ -33,6 +34,9 @@ bool interrupt_is_ignored(int signal);
 
 /* The user left before all output was read: that is why the run ends, if nothing else is. */
 void interrupt_has_left(struct run *run);
+
+/* Sends the signal to the ranks of all nodes where they run. Returns the number of these nodes. */
+size_t interrupt_pass_on(struct run *run, int signal);
 
 /* Has the user asked muster to end the run, with a signal? At once, with a second one? */
 bool interrupt_has_come(const struct run *run);

@@ -40,6 +40,7 @@ struct ssh_auth {
     struct buffer            tried;    /* "~/.ssh/id_rsa, agent: 2 keys" */
     struct buffer            skipped;  /* "~/.ssh/id_ecdsa does not exist" */
     char                    *encrypted; /* path of a key that only an agent could use */
+    char                    *shared;    /* of a key that others can read */
     bool                     wants_password;
     struct ssh_password      password;
 };
@@ -87,6 +88,7 @@ void ssh_auth_free(struct ssh_auth *auth)
     buffer_clear(&auth->tried);
     buffer_clear(&auth->skipped);
     free(auth->encrypted);
+    free(auth->shared);
     free(auth);
     ssh_keys_drop();
 }
@@ -229,6 +231,8 @@ static int offer_key(struct ssh_auth *auth, const struct candidate *c)
             note(&auth->skipped, c->path, reasons[state]);
         if (state == SSH_KEY_ENCRYPTED && auth->encrypted == NULL)
             auth->encrypted = xstrdup(c->path);
+        if (state == SSH_KEY_SHARED && auth->shared == NULL)
+            auth->shared = xstrdup(c->path);
         return SSH_AUTH_DENIED;
     }
     rc = ssh_userauth_publickey(auth->session, NULL, key);
@@ -299,7 +303,10 @@ static void advise(const struct ssh_auth *auth, int methods, struct conn_failure
                                  "in if ~/.ssh/config has GSSAPIAuthentication yes";
     bool has_ticket = (methods & SSH_AUTH_METHOD_GSSAPI_MIC) != 0;
 
-    if (auth->encrypted != NULL)
+    if (auth->shared != NULL)
+        conn_failure_hint(why, "ssh ignores a key that others can read: chmod 600 %s",
+                          auth->shared);
+    else if (auth->encrypted != NULL)
         conn_failure_hint(why, "%s is encrypted: add it to an ssh agent with ssh-add",
                           auth->encrypted);
     else if (methods != 0 && !(methods & SSH_AUTH_METHOD_PUBLICKEY))

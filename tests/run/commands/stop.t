@@ -44,6 +44,19 @@ MUSTER_TEST_TAG=$tag muster stop >stop2
 finish_run 20
 is "... is stopped as well" "$rc" 143
 
+# ---- another signal ----
+detach -H node1:2,node2:1 sh -c 'trap "echo took it" USR1; echo ready; while :; do sleep 0.1; done'
+ok "three ranks are ready" wait_for 10 lines "$kept/stdout" 3
+run muster kill -s USR1 "$id"
+is "muster kill -s USR1: 0" "$rc $(cat out)" "0 signal 10 was sent to the ranks on 2 nodes"
+ok "... each rank has got it" wait_for 10 lines "$kept/stdout" 6
+is "... and only that" "$(sed 's/.*: //' "$kept/stdout" | sort | uniq -c | xargs)" "3 ready 3 took it"
+run muster kill "$id"
+is "muster kill stops a run: 0" "$rc $(cat out)" "0 $id has ended"
+run muster kill -s USR1 "$id"
+is "no signal to a run that is over: 2" "$rc" 2
+ok "... says so" grep -q "$id is not running" err
+
 # ---- muster itself dies ----
 detach -q $four sleep 1003
 ok "its ranks are known" wait_for 10 status_says 'len(d["ranks"]) == 4'

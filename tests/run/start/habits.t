@@ -38,6 +38,18 @@ $on_hosts --role trainer train.py | 2 | --role: it is torchrun's; leave it out
 muster --standalone train.py | 2 | without a hostfile muster uses only this machine
 $on_hosts --rdzv_backend c10d --rdzv_endpoint te1:1 --tee 3 train.py | 2 | --rdzv_backend: .*numbers the ranks | --rdzv_endpoint: .*--master_addr=ADDR | --tee: .*--log-dir
 $on_hosts -r 3 -t 3 train.py | 2 | -r: it is torchrun's; write --log-dir | -t: it is torchrun's, write --log-dir=DIR; or pdsh's
+# ssh, docker, kubectl, squeue
+$on_hosts -i ./hosts train.py | 2 | -i: './hosts' is a file, and -i is --include, .*ssh-add
+$on_hosts -i te2 train.py | 0 | 2 ranks on 1 node
+muster version | 0 | ^muster [0-9] | libssh
+muster version --dry-run | 127 | version: not found
+muster ps | 0 | no runs|RUN
+muster list | 0 | no runs|RUN
+muster kill -s USR1 | 2 | which run\? muster kill --signal=SIGNAL RUN
+muster kill -s NONE x | 2 | -s: 'NONE' is no signal; write one such as USR1
+muster kill -s USR1 x | 2 | no run 'x'
+# All unknown options at once, but none of the script's
+$on_hosts --foo 3 --bar four --baz train.py --lr 1 | 2 | unknown option --foo | unknown option --bar | unknown option --baz
 # accelerate
 $on_hosts --config_file default.yaml --multi_gpu train.py | 2 | --config_file: it is accelerate's | --multi_gpu: it is accelerate's
 $on_hosts --num_processes 3 --num_machines 2 train.py | 0 | 3 ranks on 2 nodes
@@ -53,9 +65,18 @@ $on_hosts -map-by node ./a.out | 2 | -map-by: it is mpirun's; leave it out
 $on_hosts --bind-to core ./a.out | 2 | write --bind_cores_to_rank
 $on_hosts --report-bindings --gres=gpu:2 -c 8 --export=ALL a.out | 2 | --report-bindings: it is mpirun's | --gres: it is srun's; write --num_gpus | -c: it is srun's; write --bind_cores | --export: it is srun's; write --env
 $on_hosts -x A ./a.out | 2 | --env A: not set in this environment
+muster --dry-run -H te1,te1,te1 ./a.out | 0 | 3 ranks on 1 node
+muster --dry-run -H te1:2,te2,te1 ./a.out | 0 | 4 ranks on 2 nodes
+muster --dry-run -H te1:2,te1:2 ./a.out | 65 | te1 is named twice; write the sum of its slots once: te1:N
+$on_hosts -rf ranks a.out | 2 | -rf: it is mpirun's; ranks follow the order of the hostfile
+$on_hosts --rankfile ranks a.out | 2 | --rankfile: it is mpirun's; ranks follow
+muster --app contexts | 2 | --app: it is mpirun's; muster starts one program
 muster --dry-run -np 4 -H te1:2,te2:2 -p 2222 --gloo train.py | 2 | --gloo: it is horovodrun's
 muster --dry-run --num-proc 4 -H te1:2,te2:2 -p 2222 train.py | 0 | 4 ranks on 2 nodes | port 2222|this machine
 # pdsh, clush
+muster exec -f hosts date | 2 | 'hosts' is a file, and -f is --fanout; write --hostfile=hosts
+muster exec -f many date | 2 | 'many' is not a number
+muster exec --dry-run -w te1,te1 date | 0 | 1 command on 1 node
 muster exec --dry-run -w te[1-3] -x te2 date | 0 | 2 commands on 2 nodes
 muster exec --dry-run -w te1,te2 -x te1 -l bob -f 7 -t 3 -u 60 -N date | 0 | 1 command on 1 node | user bob
 muster exec --dry-run -w te1 -w te2 date | 0 | 2 commands
@@ -148,6 +169,10 @@ while IFS= read -r line; do
     try "$@" "$rest"
 done <table
 ok "the table was read" test "$test_count" -gt 60
+
+run muster --foo 3 --hostfile hosts --bar train.py --lr 3 --epochs 4
+is "the options of the script are not muster's" "$(cat err)" "muster: error: unknown option --foo
+muster: error: unknown option --bar"
 
 # Many nodes, one cause.
 MUSTER_TRANSPORT=ssh run muster exec --ssh_port=1 -H '127.0.0.[1-64]' date

@@ -1,4 +1,4 @@
-/* test_requests.c - muster drain, muster scale and new lists of hosts, while a run runs
+/* test_requests.c - muster drain, scale and kill, and new lists of hosts, while a run runs
  *
  * The test plays the generation, the notices and the pool, and notes the calls to them.
  * SPDX-License-Identifier: Apache-2.0
@@ -16,6 +16,7 @@
 #include "course/generation.h"
 #include "course/requests.h"
 #include "log.h"
+#include "run/interrupt.h"
 #include "run/notice.h"
 #include "run/pool.h"
 #include "run_fixture.h"
@@ -23,6 +24,7 @@
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static bool goes_on, is_last, is_fixed;
+static size_t nodes_running;
 static char answer[100];
 
 /* --- the others ------------------------------------------------------------- */
@@ -62,6 +64,13 @@ void notice_depart(struct run *of, const char *host, enum departure_kind kind,
     assert_int_equal(kind, DEPARTURE_DRAIN);
     assert_true(margin_s == 0);
     told("%s leaves in %g (%s);", host, left_s, reason);
+}
+
+size_t interrupt_pass_on(struct run *of, int signal)
+{
+    (void)of;
+    told("signal %d;", signal);
+    return nodes_running;
 }
 
 struct membership *pool_members(const struct run *of)
@@ -137,6 +146,13 @@ static int scale(const char *count, const char *seconds, struct error *err)
     return ask("scale", item, 2, err);
 }
 
+static int send_signal(const char *number, struct error *err)
+{
+    char *const item[] = { (char *)number };
+
+    return ask("signal", item, 1, err);
+}
+
 /* These are the hosts now. */
 static void list(const char *text)
 {
@@ -198,6 +214,31 @@ static void test_drain_is_refused(void **state)
     assert_string_equal(answer, "");
 }
 
+/* --- muster kill -------------------------------------------------------------- */
+
+static void test_signal(void **state)
+{
+    static const char *const bad[] = { "0", "-1", "65", "USR1", "10x", "" };
+    struct error             err;
+    size_t                   i;
+
+    (void)state;
+    nodes_running = 2;
+    assert_int_equal(send_signal("10", &err), 0);
+    expect_told("signal 10;");
+    assert_string_equal(answer, "signal 10 was sent to the ranks on 2 nodes");
+    nodes_running = 1;
+    assert_int_equal(send_signal("64", &err), 0);
+    expect_told("signal 64;");
+    assert_string_equal(answer, "signal 64 was sent to the ranks on 1 node");
+    for (i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(send_signal(bad[i], &err), -1);
+    expect_told("");
+    nodes_running = 0;
+    assert_int_equal(send_signal("10", &err), -1);
+    assert_string_equal(err.text, "no rank is running now");
+}
+
 /* --- muster scale ------------------------------------------------------------- */
 
 static void test_scale(void **state)
@@ -247,8 +288,11 @@ static void test_verbs(void **state)
     assert_int_equal(requests_verbs[0].words, 2);
     assert_string_equal(requests_verbs[1].name, "scale");
     assert_string_equal(requests_verbs[1].usage, "scale NODES SECONDS");
+    assert_string_equal(requests_verbs[2].name, "signal");
+    assert_string_equal(requests_verbs[2].usage, "signal NUMBER");
     assert_int_equal(requests_verbs[1].words, 2);
-    assert_null(requests_verbs[2].name);
+    assert_int_equal(requests_verbs[2].words, 1);
+    assert_null(requests_verbs[3].name);
 }
 
 /* --- the hosts --------------------------------------------------------------- */
@@ -332,6 +376,7 @@ int main(void)
         TEST(test_drain_is_refused),
         TEST(test_scale),
         TEST(test_scale_is_refused),
+        TEST(test_signal),
         TEST(test_verbs),
         TEST(test_hosts),
         TEST(test_hosts_without_ranks),

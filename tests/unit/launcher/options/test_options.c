@@ -235,7 +235,8 @@ static void unknown(void **state)
     REFUSE("unknown option --epochs", "--epochs", "3");
     assert_null(strstr(err.text, "did you mean"));
     REFUSE("unknown option -Z", "-Z", "y");
-    REFUSE("unknown option --epochs", "--epochs", "3", "--lr", "x"); /* is 3 the script? */
+    REFUSE("unknown option --lr", "--epochs", "3", "--lr", "x"); /* 3 is no script */
+    REFUSE("unknown option --epochs", "--epochs", "a.py", "--lr", "x"); /* the script's */
     REFUSE("unknown option --lr", "--epochs=3", "--lr", "3");
     REFUSE("unknown option --", "--=x", "y");
 }

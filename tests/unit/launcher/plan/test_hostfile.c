@@ -373,16 +373,18 @@ static void arguments(void **state)
         { "me@node[1-2,4]:8,x", "node1:8 user=me node2:8 user=me node4:8 user=me x:3" },
         { "[::1]:2,[fe80::1%eth0]", "::1:2 fe80::1%eth0:3" },
         { " te1:4,\t te[1-9/4]x ,y", "te1:4 te1x:3 te5x:3 te9x:3 y:3" },
+        { "te1,te2:2,te1,te2", "te1:6 te2:5" }, /* as mpirun's */
     };
     static const struct {
         const char *text, *why;
     } bad[] = {
         { "", "-H:1: the host name is empty" },
+        { "te1:1023,te1", "-H:10: te1 is named twice; write the sum of its slots once: te1:N" },
         { "te1,,te2", "-H:5: the host name is empty" },
         { "te1,", "-H:5: the host name is empty" },
         { "te1:4,te2:x", "-H:11: slots: 'x' is not a number from 1 to 1024" },
         { "te1:0", "-H:5: slots: '0' is not a number from 1 to 1024" },
-        { "te1:4,te1:2", "-H:7: te1 is named twice" },
+        { "te1:4,te1:2", "-H:7: te1 is named twice; write the sum of its slots once: te1:N" },
         { "te1,::1", "-H:5: an IPv6 address needs brackets here: [::1]:4" },
         { "te1:22:4", "-H:1: 'te1:22:4' is neither an IPv6 address nor NAME:NUMBER" },
         { "te1 te2", "-H:4: byte 0x20 is not allowed in a host name" },

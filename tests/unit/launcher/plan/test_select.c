@@ -164,7 +164,7 @@ static void ipv6_in_filters(void **state)
           "fe80::1%eth0:0,1");
     check(hosts, RULES("[te1]", NULL, -1, -1, -1, false), "te1:0");
     check(hosts, RULES("[::1]x", NULL, -1, -1, -1, false),
-          NO_SUCH_HOST("include", "[::1]x"));
+          NO_SUCH_HOST("include", "[::1]x") "; slots of an IPv6 address: [NAME]:0,1");
     check(hosts, RULES("te1@te9:0@te[5-6]", NULL, -1, -1, -1, true), "te1:0");
     check(hosts, RULES(NULL, "te1@te9", -1, -1, -1, true),
           "::1:0,1,2,3 fe80::1%eth0:0,1");
@@ -173,7 +173,9 @@ static void ipv6_in_filters(void **state)
     check(hosts, RULES("[::1", NULL, -1, -1, -1, false),
           "error: --include: '[': '[' without ']'");
     check(hosts, RULES("::1:0", NULL, -1, -1, -1, false),
-          NO_SUCH_HOST("include", ""));
+          NO_SUCH_HOST("include", "::1:0") "; slots of an IPv6 address: [NAME]:0,1");
+    check(hosts, RULES("te1@::1", NULL, -1, -1, -1, false), "::1:0,1,2,3 te1:0");
+    check(hosts, RULES(NULL, "::1@fe80::1%eth0", -1, -1, -1, false), "te1:0");
 }
 
 static void numbers(void **state)

@@ -66,7 +66,7 @@ static void test_keys_that_ssh_does_not_use(void **state)
     NEEDS_SSHD();
     sshd_client_config(&server, "");
     sshd_shell("chmod 644 %s/id", server.dir);
-    expect_fails("authenticate", EXIT_REFUSED, "/id is readable by others", NULL);
+    expect_fails("authenticate", EXIT_REFUSED, "/id is readable by others", "chmod 600 ");
     sshd_shell("chmod 600 %s/id", server.dir);
     other_key("ed25519", "other");
     sshd_shell("cd %s && ssh-agent -a $PWD/only.sock >agent.env && . ./agent.env >/dev/null && "

@@ -1,0 +1,137 @@
+/* option_hosts.c - the setters of option_value.h for options that choose hosts
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "options/option_value.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "xalloc.h"
+
+static bool is_file_name(const char *value);
+
+/* Hosts come from one source. The last one given replaces the others. */
+int set_hostfile(struct options *options, const struct option_row *row,
+                 const char *value, struct error *err)
+{
+    (void)row;
+    if (value[0] == '\0')
+        return err_set(err, "is empty; it should name a file");
+    option_replace_text(&options->hosts, "");
+    option_replace_text(&options->discovery_script, "");
+    option_replace_text(&options->hostfile, value);
+    options->hostfile_given = true;
+    return 0;
+}
+
+int set_hosts(struct options *options, const struct option_row *row, const char *value,
+              struct error *err)
+{
+    (void)row;
+    if (value[0] == '\0')
+        return err_set(err, "is empty; it should be a list such as te1:4,te2:4");
+    option_replace_text(&options->hosts, value);
+    option_replace_text(&options->discovery_script, "");
+    options->hostfile_given = options->hosts_added = false;
+    return 0;
+}
+
+int set_discovery_script(struct options *options, const struct option_row *row,
+                         const char *value, struct error *err)
+{
+    (void)row;
+    if (value[0] == '\0')
+        return err_set(err, "is empty; it should name a program");
+    option_replace_text(&options->hosts, "");
+    option_replace_text(&options->discovery_script, value);
+    options->hostfile_given = options->hosts_added = false;
+    return 0;
+}
+
+/* -H is a hostfile for deepspeed, and a list of hosts for horovodrun and mpirun. */
+int set_host_argument(struct options *options, const struct option_row *row,
+                      const char *value, struct error *err)
+{
+    bool is_file = access(value, F_OK) == 0 || strcmp(value, "-") == 0 ||
+                   (strpbrk(value, "^[") == NULL &&
+                    (strchr(value, '/') != NULL || is_file_name(value)));
+
+    options->hosts_guessed = !is_file && strpbrk(value, ":,[@^") == NULL;
+    return (is_file ? set_hostfile : set_hosts)(options, row, value, err);
+}
+
+/* Does value look like a file name rather than a host? Then it is a file even if it does not
+ * exist. */
+static bool is_file_name(const char *value)
+{
+    static const char *const parts[] = { "hostfile", "machinefile", "hostlist" };
+    static const char *const ends[] = { "hosts", "nodes", ".txt", ".conf", ".cfg", ".list" };
+    size_t                   i, length = strlen(value);
+
+    if (strpbrk(value, ":,[") != NULL)
+        return false;
+    for (i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strstr(value, parts[i]) != NULL)
+            return true;
+    for (i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (length >= strlen(ends[i]) && strcmp(value + length - strlen(ends[i]), ends[i]) == 0)
+            return true;
+    return false;
+}
+
+/* pdsh's -w may be repeated. */
+int set_more_hosts(struct options *options, const struct option_row *row, const char *value,
+                   struct error *err)
+{
+    char *all = options->hosts_added ? xasprintf("%s,%s", options->hosts, value) : NULL;
+    int   rc = set_hosts(options, row, all != NULL ? all : value, err);
+
+    options->hosts_added = rc == 0;
+    free(all);
+    return rc;
+}
+
+/* pdsh's -x separates hosts by commas, --exclude by '@'. Commas in brackets are ranges. */
+int set_exclude_hosts(struct options *options, const struct option_row *row, const char *value,
+                      struct error *err)
+{
+    char *text = options->exclude != NULL ? xasprintf("%s,%s", options->exclude, value)
+                                          : xstrdup(value);
+    char *at;
+    bool  in_bracket = false;
+    int   rc;
+
+    for (at = text; *at != '\0'; at++) {
+        in_bracket = *at == '[' || (in_bracket && *at != ']');
+        if (*at == ',' && !in_bracket)
+            *at = '@';
+    }
+    rc = set_text(options, row, text, err);
+    free(text);
+    return rc;
+}
+
+/* ssh's -i is a key. */
+int set_include_letter(struct options *options, const struct option_row *row, const char *value,
+                       struct error *err)
+{
+    if (strchr(value, '/') != NULL || access(value, F_OK) == 0)
+        return err_set(err, "'%.200s' is a file, and -i is --include, which chooses hosts; for a "
+                            "key write ssh-add %.200s, or IdentityFile into ~/.ssh/config",
+                       value, value);
+    return set_text(options, row, value, err);
+}
+
+/* mpiexec's -f is a hostfile, pdsh's a number. */
+int set_fanout_letter(struct options *options, const struct option_row *row, const char *value,
+                      struct error *err)
+{
+    if (!isdigit((unsigned char)value[0]) && access(value, F_OK) == 0)
+        return err_set(err, "'%.200s' is a file, and -f is --fanout; write --hostfile=%.200s",
+                       value, value);
+    return set_integer(options, row, value, err);
+}
