@@ -1,4 +1,4 @@
-/* control.h - a socket in the run directory for muster drain and muster scale; ask.c is the
+/* control.h - a socket in the run directory for muster drain, scale and kill; ask.c is the
  * client
  *
  * Only the user of the run and root may connect: the directory is 0700, the socket 0600, and
