@@ -258,9 +258,7 @@ static void unknown(struct reader *reader, const struct other_option *other, boo
     complain(reader, "%s", text);
     if (has_value || next == NULL || (next[0] == '-' && !is_value(next)))
         return;
-    if (other != NULL && other->has_arg)
-        reader->words++;
-    else if (other == NULL && !is_program(next))
+    if (other != NULL ? other->has_arg : !is_program(next))
         reader->words++;
     else if (other == NULL)
         reader->is_lost = true;
