@@ -19,7 +19,6 @@
 
 static int  refuse_more(const char *text, struct error *err);
 static int  refuse_port(const char *text, const char *end, const char *port, struct error *err);
-static int  check_ipv6(const char *text, struct error *err);
 static int  check_name(const char *text, struct error *err);
 
 char *address_read(const char *text, struct error *err)
@@ -38,7 +37,10 @@ char *address_read(const char *text, struct error *err)
         return NULL;
     address = in_brackets ? xstrndup(text + 1, length - 2) : xstrdup(text);
     colon = strchr(address, ':');
-    rc = colon != NULL || in_brackets ? check_ipv6(address, err) : check_name(address, err);
+    if (colon == NULL && !in_brackets)
+        rc = check_name(address, err);
+    else
+        rc = address_is_ipv6(address) ? 0 : err_set(err, "'%s' is not an IPv6 address", address);
     if (rc == 0)
         return address;
     free(address);
@@ -71,8 +73,8 @@ static int refuse_port(const char *text, const char *end, const char *port, stru
                    (int)(end - text), text, port);
 }
 
-/* inet_pton() knows addresses but not their zone, "%eth0". */
-static int check_ipv6(const char *text, struct error *err)
+/* inet_pton() knows addresses but not their zone. */
+bool address_is_ipv6(const char *text)
 {
     struct in6_addr bytes;
     size_t          length = strcspn(text, "%");
@@ -83,7 +85,7 @@ static int check_ipv6(const char *text, struct error *err)
     if (text[length] == '%')
         good = good && text[length + 1] != '\0' &&
                text[length + 1 + strspn(text + length + 1, ALNUM "._-")] == '\0';
-    return good ? 0 : err_set(err, "'%s' is not an IPv6 address", text);
+    return good;
 }
 
 static int check_name(const char *text, struct error *err)

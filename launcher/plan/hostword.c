@@ -5,8 +5,9 @@
 
 #include "plan/hostword.h"
 
-#include <arpa/inet.h>
 #include <string.h>
+
+#include "options/address.h"
 
 /* Not isalnum(): the set of letters must not depend on the locale. */
 #define ALNUM "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
@@ -14,7 +15,7 @@
 static int cut_bracketed(struct hostword *parts, const char **at, struct error *err);
 static int cut_plain(struct hostword *parts, const char **at, struct error *err);
 static int check_name(const char *name, const char **at, struct error *err);
-static int check_ipv6(char *name, const char **at, struct error *err);
+static int check_ipv6(const char *name, const char **at, struct error *err);
 static int refuse_byte(const char *what, const char *at, struct error *err);
 
 int hostword_cut(char *word, struct hostword *parts, const char **at, struct error *err)
@@ -98,25 +99,19 @@ static int check_name(const char *name, const char **at, struct error *err)
     return **at != '\0' ? refuse_byte("a host name", *at, err) : 0;
 }
 
-/* inet_pton() knows addresses but not their zone, "%eth0". */
-static int check_ipv6(char *name, const char **at, struct error *err)
+static int check_ipv6(const char *name, const char **at, struct error *err)
 {
-    unsigned char address[16];
-    char         *zone = strchr(name, '%');
-    int           good;
+    const char *zone = strchr(name, '%');
 
     if (zone != NULL) {
         *at = zone + 1 + strspn(zone + 1, ALNUM "._-");
         if (zone[1] == '\0' || **at != '\0')
             return refuse_byte("the zone of an IPv6 address", *at, err);
-        *zone = '\0';
     }
-    good = inet_pton(AF_INET6, name, address);
-    if (zone != NULL)
-        *zone = '%';
     *at = name;
-    return good == 1 ? 0
-                     : err_set(err, "'%.64s' is neither an IPv6 address nor NAME:NUMBER", name);
+    return address_is_ipv6(name)
+               ? 0
+               : err_set(err, "'%.64s' is neither an IPv6 address nor NAME:NUMBER", name);
 }
 
 static int refuse_byte(const char *what, const char *at, struct error *err)

@@ -5,7 +5,6 @@
 
 #include "plan/select.h"
 
-#include <arpa/inet.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 
 #include "hostrange.h"
 #include "number.h"
+#include "options/address.h"
 #include "xalloc.h"
 
 /* One host in a filter. All mentions of the host are merged: if any of them names slots, the
@@ -34,7 +34,6 @@ static int   read_node(char *node, struct filter *filter, struct error *err);
 static int   mention_host(const char *name, const char *slots, struct filter *filter, size_t *at,
                           struct error *err);
 static char *cut_slots(char *node, char **slots);
-static bool  is_ipv6(const char *node);
 static int   read_slot(char *text, const struct host *host, struct mention *mention,
                        struct error *err);
 static const struct host *host_after_comma(const char *filter,
@@ -207,7 +206,7 @@ static char *cut_slots(char *node, char **slots)
     char *close = node[0] == '[' ? strchr(node, ']') : NULL;
     char *colon = strchr(close != NULL ? close : node, ':');
 
-    if (close == NULL && is_ipv6(node))
+    if (close == NULL && address_is_ipv6(node))
         colon = NULL;
     if (colon != NULL)
         *colon = '\0';
@@ -216,17 +215,6 @@ static char *cut_slots(char *node, char **slots)
         return node;
     *close = '\0';
     return node + 1;
-}
-
-/* Is it an address, perhaps with a zone ("%eth0")? */
-static bool is_ipv6(const char *node)
-{
-    char           *bare = xstrndup(node, strcspn(node, "%"));
-    struct in6_addr address;
-    bool            is_address = inet_pton(AF_INET6, bare, &address) == 1;
-
-    free(bare);
-    return is_address;
 }
 
 /* Blanks around the number are allowed, as in Python's int(). */
