@@ -5,7 +5,6 @@
 
 #include "options/argv.h"
 
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 
 #include "options/option_value.h"
 #include "options/other_launchers.h"
+#include "options/path_search.h"
 #include "xalloc.h"
 
 /* The meaning of a word on the command line: one of our options, perhaps under the name that
@@ -267,19 +267,13 @@ static void unknown(struct reader *reader, const struct other_option *other, boo
 /* Is word a file, a script's name, or a program on PATH? */
 static bool is_program(const char *word)
 {
-    const char *dir = getenv("PATH"), *end;
-    size_t      size = strlen(word);
-    char        path[PATH_MAX];
+    size_t size = strlen(word);
+    char  *found = strchr(word, '/') == NULL ? path_search(word, getenv("PATH")) : NULL;
+    bool   is_found = found != NULL;
 
-    if (access(word, F_OK) == 0 || (size > 3 && strcmp(word + size - 3, ".py") == 0))
-        return true;
-    for (; dir != NULL && strchr(word, '/') == NULL; dir = *end != '\0' ? end + 1 : NULL) {
-        end = dir + strcspn(dir, ":");
-        snprintf(path, sizeof path, "%.*s/%s", (int)(end - dir), dir, word);
-        if (access(path, X_OK) == 0)
-            return true;
-    }
-    return false;
+    free(found);
+    return is_found || access(word, F_OK) == 0 ||
+           (size > 3 && strcmp(word + size - 3, ".py") == 0);
 }
 
 static void add_setting(struct reader *reader, const struct meaning *meaning, const char *typed,

@@ -15,6 +15,7 @@
 
 #include "exit_code.h"
 #include "log.h"
+#include "options/path_search.h"
 #include "plan/environ.h"
 #include "plan/wrapper.h"
 #include "xalloc.h"
@@ -35,7 +36,6 @@ static int        find_check(char *const *here, struct program *program, int *ex
                              struct error *err);
 static void       add_check_options(const struct options *options, struct program *program);
 static bool       is_script_name(const char *name);
-static char      *find_on_path(const char *name, char *const *here);
 static enum sight look_at(const char *path, const char *cwd);
 
 int program_find(const struct options *options, char *const *here, const char *cwd,
@@ -103,7 +103,8 @@ static int find_script(const struct options *options, char *const *here, const c
     const char *script = options->script;
     bool        is_py = is_script_name(script);
     bool        is_word = strchr(script, '/') == NULL;
-    char       *found = is_word && !is_py ? find_on_path(script, here) : NULL;
+    const char *path = environ_value(here, "PATH");
+    char       *found = is_word && !is_py ? path_search(script, path) : NULL;
     enum sight  sight = found != NULL ? SIGHT_EXECUTABLE : look_at(script, cwd);
     const char *command = command_nearby(script);
 
@@ -182,7 +183,7 @@ static int add_python(const struct options *options, char *const *here,
     else if (name != NULL && strchr(name, '/') != NULL)
         python = realpath(name, NULL);
     else if (python == NULL)
-        python = find_on_path(name != NULL ? name : "python3", here);
+        python = path_search(name != NULL ? name : "python3", environ_value(here, "PATH"));
     if (python == NULL)
         return err_set(err, "%s: not found%s; name the nodes' Python with --python",
                        name != NULL ? name : "python3",
@@ -214,7 +215,7 @@ static int find_check(char *const *here, struct program *program, int *exit_code
         free(tried);
     }
     if (path == NULL)
-        path = find_on_path("muster-train", here);
+        path = path_search("muster-train", environ_value(here, "PATH"));
     *exit_code = EXIT_NOT_FOUND;
     if (path == NULL)
         return err_set(err, "muster-train: not found next to muster or on PATH; muster check "
@@ -243,25 +244,6 @@ static bool is_script_name(const char *name)
     size_t length = strlen(name);
 
     return length > 3 && strcmp(name + length - 3, ".py") == 0;
-}
-
-/* Returns an absolute path, or NULL; the caller frees it. Relative entries of PATH are skipped:
- * they may be other directories on another node. */
-static char *find_on_path(const char *name, char *const *here)
-{
-    const char *path = environ_value(here, "PATH"), *end;
-    char       *full;
-
-    for (; path != NULL && name[0] != '\0'; path = *end != '\0' ? end + 1 : NULL) {
-        end = path + strcspn(path, ":");
-        if (path[0] != '/')
-            continue;
-        full = xasprintf("%.*s/%s", (int)(end - path), path, name);
-        if (look_at(full, NULL) == SIGHT_EXECUTABLE)
-            return full;
-        free(full);
-    }
-    return NULL;
 }
 
 static enum sight look_at(const char *path, const char *cwd)
