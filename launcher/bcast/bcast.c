@@ -23,7 +23,6 @@
 
 #include "bcast/copy_rules.h"
 #include "bcast/git_ignored.h"
-#include "buffer.h"
 #include "log.h"
 #include "node/node_job.h"
 #include "xalloc.h"
@@ -118,7 +117,7 @@ static void warn_unmatched(const struct options *options, const struct trees *tr
 
     for (i = 0; i < options->exclude_paths.count; i++)
         if (!trees->has_matched[i])
-            log_warn("%s %s: there is no such path",
+            log_warn("%s %s: no path matches",
                      options->push.count > 0 ? "--push-exclude" : "--exclude",
                      options->exclude_paths.item[i]);
 }
@@ -322,7 +321,6 @@ static bool send_next(struct run *run, struct node *node, struct copy *copy)
 static bool next_tree(struct run *run, struct node *node, struct copy *copy)
 {
     const struct trees *trees = &bcast_of(run)->trees;
-    struct buffer       blob = { 0 };
     const char         *root;
 
     for (; copy->tree < trees->count && is_source(&trees->tree[copy->tree], node); copy->tree++)
@@ -335,11 +333,7 @@ static bool next_tree(struct run *run, struct node *node, struct copy *copy)
         return false;
     }
     root = trees->tree[copy->tree].root;
-    put_u32((unsigned char *)buffer_reserve(&blob, 4), ROOT_BLOB);
-    blob.size += 4;
-    buffer_add_text(&blob, root);
-    node_send_raw(node, FRAME_BLOB, blob.bytes, blob.size);
-    buffer_clear(&blob);
+    node_send_blob(node, ROOT_BLOB, root, strlen(root));
     node_send(node, FRAME_TREE, json_pack("{s:i, s:I}", "root", ROOT_BLOB, "tree",
                                           (json_int_t)copy->tree));
     copy->has_root = true;

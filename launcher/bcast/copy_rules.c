@@ -17,7 +17,6 @@
 #define EXCLUDE_BLOB 2
 
 static bool names_host(const char *pattern, const struct plan *plan);
-static void send_blob(struct node *node, uint32_t id, const void *bytes, size_t size);
 
 struct tree_rules copy_rules_of(const struct options *options, enum tree_links usual)
 {
@@ -78,23 +77,12 @@ void copy_rules_give(struct node *node, const struct buffer *paths,
     char   *exclude;
     size_t  size;
 
-    send_blob(node, PATHS_BLOB, paths->bytes, paths->size);
+    node_send_blob(node, PATHS_BLOB, paths->bytes, paths->size);
     if (rules->exclude->count > 0) {
         exclude = strlist_pack(rules->exclude, &size);
-        send_blob(node, EXCLUDE_BLOB, exclude, size);
+        node_send_blob(node, EXCLUDE_BLOB, exclude, size);
         json_object_set_new(body, "exclude", json_integer(EXCLUDE_BLOB));
         free(exclude);
     }
     node_send(node, FRAME_GIVE, body);
-}
-
-static void send_blob(struct node *node, uint32_t id, const void *bytes, size_t size)
-{
-    struct buffer blob = { 0 };
-
-    put_u32((unsigned char *)buffer_reserve(&blob, 4), id);
-    blob.size += 4;
-    buffer_add(&blob, bytes, size);
-    node_send_raw(node, FRAME_BLOB, blob.bytes, blob.size);
-    buffer_clear(&blob);
 }

@@ -202,6 +202,8 @@ void node_send(struct node *node, enum frame_type type, json_t *body);
  * reconnected (reconnect.h). */
 void node_send_plan(struct node *node, struct evbuffer *frames);
 void node_send_empty(struct node *node, enum frame_type type);
+/* Sends bytes that a later frame names by id: a path or others that JSON cannot hold. */
+void node_send_blob(struct node *node, uint32_t id, const void *bytes, size_t size);
 void node_send_raw(struct node *node, enum frame_type type, const void *body, size_t size);
 void node_send_to_rank(struct node *node, enum frame_type type, uint32_t rank, const void *body,
                        size_t size);

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "buffer.h"
 #include "clock.h"
 #include "exit_code.h"
 #include "log.h"
@@ -83,6 +84,17 @@ static void send_frames(struct node *node, struct evbuffer *frames)
 {
     evbuffer_add_buffer(node->resend.bytes, frames);
     node_send_unsent(node);
+}
+
+void node_send_blob(struct node *node, uint32_t id, const void *bytes, size_t size)
+{
+    struct buffer body = { 0 };
+
+    put_u32((unsigned char *)buffer_reserve(&body, 4), id);
+    body.size += 4;
+    buffer_add(&body, bytes, size);
+    node_send_raw(node, FRAME_BLOB, body.bytes, body.size);
+    buffer_clear(&body);
 }
 
 void node_send_empty(struct node *node, enum frame_type type)
