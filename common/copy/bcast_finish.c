@@ -48,18 +48,20 @@ static bool next_item(struct bcast_receive *receiver, struct chunk *chunk)
     const struct items *items;
 
     while (receiver->pass < PASS_COUNT) {
-        items = &receiver->tree[receiver->pass_tree];
         if (receiver->pass_tree == receiver->trees) {
             receiver->pass++;
             receiver->pass_tree = receiver->pass_item = 0;
-        } else if (receiver->pass_item == items->count) {
+            continue;
+        }
+        items = &receiver->tree[receiver->pass_tree];
+        if (receiver->pass_item == items->count) {
             receiver->pass_tree++;
             receiver->pass_item = 0;
-        } else {
-            *chunk = (struct chunk){ receiver->pass_tree, receiver->pass_item, 0 };
-            if (is_in_pass(&items->item[receiver->pass_item++], receiver->pass))
-                return true;
+            continue;
         }
+        *chunk = (struct chunk){ receiver->pass_tree, receiver->pass_item, 0 };
+        if (is_in_pass(&items->item[receiver->pass_item++], receiver->pass))
+            return true;
     }
     return false;
 }
@@ -81,7 +83,7 @@ static void finish_item(struct bcast_receive *receiver, struct chunk chunk)
         bcast_receive_failed(receiver, chunk, item->path, "find the directory", errno);
     else if (item->state == ITEM_DIR)
         finish_dir(receiver, chunk, &place);
-    else if (is_dangling(&place))
+    else if (receiver->ops->dangling != NULL && is_dangling(&place))
         receiver->ops->dangling(chunk.tree, chunk.file, receiver->arg);
 }
 

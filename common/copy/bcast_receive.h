@@ -31,7 +31,7 @@ struct bcast_receive_ops {
      * is_all: no other entry can be written either. */
     void (*failed)(uint32_t tree, uint32_t number, const char *path, const char *what,
                    const char *why, bool is_all, void *arg);
-    /* What this symbolic link leads to is not here. */
+    /* What this symbolic link leads to is not here. NULL: it does not matter. */
     void (*dangling)(uint32_t tree, uint32_t number, void *arg);
 };
 

@@ -48,7 +48,6 @@ static void   begin_ticks(struct run *run, struct collect *collect);
 static void   tick_cb(evutil_socket_t fd, short what, void *arg);
 static void   failed_cb(uint32_t tree, uint32_t number, const char *path, const char *what,
                         const char *why, bool is_all, void *arg);
-static void   dangling_cb(uint32_t tree, uint32_t number, void *arg);
 static bool   collect_take(struct run *run, struct node *node, const struct frame *frame,
                            const json_t *body);
 static int    take(struct gather *gather, const struct frame *frame, const json_t *body,
@@ -171,7 +170,7 @@ static void collect_free(const struct run *run, void *data)
 
 static void collect_begin(struct run *run, struct node *node)
 {
-    static const struct bcast_receive_ops ops = { failed_cb, dangling_cb };
+    static const struct bcast_receive_ops ops = { .failed = failed_cb };
     struct collect *collect = run->job_data;
     struct gather  *gather = &collect->gather[node->index];
     struct error    why;
@@ -236,13 +235,6 @@ static void failed_cb(uint32_t tree, uint32_t number, const char *path, const ch
     failures_add(&collect->failed, gather->node, &gather->failures, path[0] != '\0' ? full : "",
                  what, why);
     free(full);
-}
-
-/* Links lead to files of the same folder. What is missing there was missing on the node, or is
- * reported by itself. */
-static void dangling_cb(uint32_t tree, uint32_t number, void *arg)
-{
-    (void)tree, (void)number, (void)arg;
 }
 
 /* --- received frames ------------------------------------------------------------- */
