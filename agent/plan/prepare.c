@@ -226,24 +226,20 @@ static void env_drop(struct strlist *env, const char *name)
 static void cannot_execute(const char *name, int why, struct failure *failure)
 {
     int  code = why == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE;
-    char hint[256];
+    char hint[256], target[PATH_MAX];
 
-    if (why == ENOENT && find_target(name, failure->missing)) {
-        char *target = xstrdup(failure->missing);
-
+    if (find_target(name, target) && why == ENOENT)
         failure_set(failure, code, "install it on that node",
                     "cannot execute %s: it leads to %s, which is not there", name, target);
-        snprintf(failure->missing, sizeof failure->missing, "%s", target);
-        free(target);
-        return;
-    }
-    failure_set(failure, code, find_hint(name, hint, sizeof hint), "cannot execute %s: %s", name,
-                strerror(why));
+    else
+        failure_set(failure, code, find_hint(name, hint, sizeof hint), "cannot execute %s: %s",
+                    name, strerror(why));
     if (why == ENOENT)
-        snprintf(failure->missing, sizeof failure->missing, "%s", name);
+        snprintf(failure->missing, sizeof failure->missing, "%s", target);
 }
 
-/* Follows links, each relative to its own directory. Returns false if path is not a link. */
+/* Follows links, each relative to its own directory, to the last one. Returns false if path is not
+ * a link: target is then path. */
 static bool find_target(const char *path, char target[PATH_MAX])
 {
     char    now[PATH_MAX], next[PATH_MAX];

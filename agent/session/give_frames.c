@@ -105,7 +105,7 @@ static struct strlist texts_of(const struct agent *agent, const json_t *id)
     return texts;
 }
 
-/* -1: there is no such word. */
+/* Returns -1 for an unknown word. */
 static int links_of(const json_t *body, enum tree_links *links)
 {
     const char *word = json_string_value(json_object_get(body, "links"));

@@ -111,8 +111,10 @@ static int wait_for(pid_t pid, struct error *err)
         kill(pid, SIGKILL);
     if (waitpid(pid, &status, 0) < 0)
         return err_set(err, "git: %s", strerror(errno));
-    if (rc <= 0)
+    if (rc == 0)
         return err_set(err, "--gitignore: git did not answer within %d s", GIT_S);
+    if (rc < 0)
+        return err_set(err, "--gitignore: interrupted while git looked for ignored files");
     return status != 0;
 }
 

@@ -329,8 +329,7 @@ static void take_error(struct run *run, struct node *node, const struct frame *f
         phase_stop(run);
 }
 
-/* Names the command that copies what the node lacks, if it is here. A node that is this machine
- * lacks it here. */
+/* Names the command that copies what the node lacks, if this machine has it. */
 static void add_copy_command(const struct run *run, const struct node *node,
                              struct conn_failure *why, const char *missing)
 {

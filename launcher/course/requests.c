@@ -26,7 +26,6 @@ static int         drain(const struct strlist *words, char *answer, size_t size,
 static const char *find_host(const struct run *run, const char *word);
 static int         scale(const struct strlist *words, char *answer, size_t size, void *arg,
                          struct error *err);
-
 static int         send_signal(const struct strlist *words, char *answer, size_t size, void *arg,
                                struct error *err);
 

@@ -245,7 +245,7 @@ int set_signal(struct options *options, const struct option_row *row, const char
     return 0;
 }
 
-/* Returns the number of "USR1", "SIGUSR1" or "10"; -1: there is no such signal. */
+/* Returns the number of "USR1", "SIGUSR1" or "10", or -1 for another word. */
 static int signal_of(const char *word)
 {
     const char *name = strncasecmp(word, "SIG", 3) == 0 ? word + 3 : word, *known;

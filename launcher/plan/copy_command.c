@@ -15,7 +15,7 @@
 #include "buffer.h"
 #include "xalloc.h"
 
-static bool  is_of_system(const char *path);
+static bool  is_too_much(const char *path);
 static char *environment_of(const char *path);
 static bool  has(const char *dir, const char *pattern);
 static void  add_word(struct buffer *text, const char *word);
@@ -35,7 +35,7 @@ char *copy_command(const struct options *options, const char *cwd, const char *p
         free(full);
         full = environment;
     }
-    if (access(full, F_OK) == 0 && !is_of_system(full)) {
+    if (access(full, F_OK) == 0 && !is_too_much(full)) {
         buffer_add_text(&text, "muster bcast");
         for (i = 0; i < options->copy_words.count; i++)
             add_word(&text, options->copy_words.item[i]);
@@ -46,13 +46,14 @@ char *copy_command(const struct options *options, const char *cwd, const char *p
     return text.bytes;
 }
 
-/* The distribution's packages put these there. */
-static bool is_of_system(const char *path)
+/* What the distribution's packages install, a whole home, and what is directly below "/". */
+static bool is_too_much(const char *path)
 {
     static const char *const dirs[] = { "/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/etc/" };
+    const char              *home = getenv("HOME");
     size_t                   i;
 
-    if (strcmp(path, "/") == 0 || strchr(path + 1, '/') == NULL)
+    if (strchr(path + 1, '/') == NULL || (home != NULL && strcmp(path, home) == 0))
         return true;
     for (i = 0; i < sizeof dirs / sizeof *dirs; i++)
         if (strncmp(path, dirs[i], strlen(dirs[i])) == 0)

@@ -8,8 +8,8 @@
 
 /* Returns "muster bcast --hostfile=hosts /home/me/venv", with the user's own options for hosts and
  * connections. path: what a node lacks; a relative one is below cwd. If it is a file of a Python
- * environment, the whole environment is copied. The caller frees it. NULL: there is no such file
- * here, or it is a part of this system. */
+ * environment, the whole environment is copied. The caller frees it. NULL: this machine does not
+ * have it, or it should be installed, or it is too much to copy, such as the user's home. */
 char *copy_command(const struct options *options, const char *cwd, const char *path);
 
 #endif

@@ -9,7 +9,7 @@ bcast() {
     run muster bcast -H node1,node2 "$@" --to to
 }
 
-# There is no such line: an error that is not complained about.
+# no_line ARGUMENTS...: grep finds nothing.
 no_line() {
     ! grep -q "$@"
 }
@@ -149,8 +149,9 @@ is "--exclude: by name, by pattern, from the top, by two names, directories only
 is "... without a word" "$(cat err)" ""
 bcast src --exclude '**/1' --exclude typo
 is "... a pattern that matches nothing is named" "$(cat err)" \
-    "muster: warning: --exclude typo: there is no such path"
-ok "... '**' matches '/', too" no_line -r . to/src/data to/src/build
+    "muster: warning: --exclude typo: no path matches"
+is "... '**/' is at any depth" "$(find to -name 1) $(ls -d to/src/data to/src/build/x | xargs)" \
+    " to/src/build/x to/src/data"
 bcast src --exclude node2
 is "... the name of a host: 2" "$rc" 2
 ok "... with what to write" grep -q "write --exclude-host=node2, or for paths .* \*\*/node2" err
@@ -183,6 +184,9 @@ if command -v git >/dev/null; then
     run env GIT_CEILING_DIRECTORIES="$PWD" muster bcast -H node1 other --gitignore --to to
     is "... outside a repository: 65" "$rc" 65
     ok "... is said" grep -q "error: --gitignore: $PWD/other: git failed: .*not a git repository" err
+    run env PATH=/nonexistent "$top_builddir/launcher/muster" bcast -H node1 other --gitignore --to to
+    is "... without git: 65" "$rc" 65
+    ok "... is said" grep -q "error: --gitignore: cannot run git: No such file" err
     run muster bcast -H node1,node2 "node1:$PWD/src" --gitignore --to to
     is "... on a node: 2" "$rc" 2
 else
