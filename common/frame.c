@@ -31,6 +31,7 @@ static const char *const names[FRAME_TYPE_COUNT] = {
     [FRAME_GIVE] = "GIVE",     [FRAME_LIST] = "LIST",       [FRAME_HASH] = "HASH",
     [FRAME_NOTICE] = "NOTICE", [FRAME_NOTICED] = "NOTICED", [FRAME_CHECKPOINT] = "CHECKPOINT",
     [FRAME_SHARD] = "SHARD",   [FRAME_FINISH] = "FINISH",
+    [FRAME_INPUT] = "INPUT",   [FRAME_WINDOW] = "WINDOW",
 };
 
 const char *frame_name(enum frame_type type)

@@ -28,6 +28,7 @@
 #define FRAME_TASK_LINE_MAX  (64u << 10) /* bytes of one line of a task */
 #define FRAME_TASK_LINES_MAX 4096        /* lines of one task */
 #define FRAME_TASK_BYTES_MAX (2u << 20)  /* bytes of all its lines */
+#define FRAME_INPUT_MAX    (256u << 10) /* bytes of INPUT that an agent has not yet processed */
 #define FRAME_NOISE_MAX    (256 * 1024) /* noise bytes from the login shell before the nonce */
 
 enum frame_type {
@@ -41,7 +42,7 @@ enum frame_type {
     FRAME_STARTED,   /* A>L json: this rank is running; its pid */
     FRAME_OUTPUT,    /* A>L raw: bytes of rank/stream; empty body: end of stream */
     FRAME_CREDIT,    /* L>A u32: this many more OUTPUT bytes may be sent;
-                        A>L u32: this many bytes of ENTRIES, FILE and DATA are processed */
+                        A>L u32: this many bytes of ENTRIES, FILE, DATA or INPUT are processed */
     FRAME_EXIT,      /* A>L json: how this rank ended */
     FRAME_KVS,       /* A>L json: PMI puts, all local ranks in barrier;
                         L>A json: the union, barrier over */
@@ -86,6 +87,9 @@ enum frame_type {
     FRAME_CHECKPOINT, /* A>L json: there is a file newer than the notice */
     FRAME_SHARD,     /* A>L raw: a rank's request about shards of data; L>A: the answer */
     FRAME_FINISH,    /* L>A empty: all trees were sent; A>L raw: they are done; dangling links */
+    FRAME_INPUT,     /* L>A raw: standard input of the ranks that get any; empty body: its end;
+                        A>L empty: no rank here takes more */
+    FRAME_WINDOW,    /* L>A u32 u32: rows and columns of the user's terminal */
     FRAME_TYPE_COUNT
 };
 

@@ -189,7 +189,7 @@ static void wait_for_something(struct guard_process *g, int timeout_ms)
 static void hear_agent(struct guard_process *g)
 {
     struct guard_message message;
-    int                  fds[SPAWN_FDS] = { -1, -1, -1, -1 };
+    int                  fds[SPAWN_FDS] = { -1, -1, -1, -1, -1 };
     union {
         struct cmsghdr align;
         char           bytes[CMSG_SPACE(sizeof fds)];
@@ -293,7 +293,10 @@ static void child_start(struct guard_process *g, int id, const int *fds)
         close(pair[1]);
         return;
     }
-    setpgid(child.pid, child.pid); /* also here: a signal may come before the child does it */
+    /* Also here: a signal may come before the child does it. But a leader of a group cannot begin
+     * a session, as a child with a terminal does. */
+    if (!isatty(fds[SPAWN_FD_STDIN]))
+        setpgid(child.pid, child.pid);
     close(pair[1]);
     fcntl(pair[0], F_SETFL, O_NONBLOCK);
     child.word_fd = pair[0];

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -40,6 +41,7 @@ struct unpacked {
     size_t      cpus_size;
 };
 
+static int  lead_group(int in);
 static int  unpack(int fd, struct unpacked *spec);
 static int  take_descriptors(const int fds[SPAWN_FDS]);
 static int  move_up(int fd);
@@ -87,7 +89,8 @@ struct spawn_failure spawn_exec(const int fds[SPAWN_FDS], const struct spawn_gua
     struct unpacked      spec;
     struct spawn_failure failure = { SPAWN_JOIN, 0 };
 
-    setpgid(0, 0);
+    if (lead_group(fds[SPAWN_FD_STDIN]) < 0)
+        goto failed;
     if (!guard->cgroup->takes_forks && !cgroup_enter(guard->cgroup))
         goto failed;
     failure.step = SPAWN_PREPARE;
@@ -159,6 +162,14 @@ int spawn_explain(const struct spawn_failure *failure, const char *path, const c
     }
 }
 
+/* A process with a terminal leads a session there, so that Ctrl-C and job control work. */
+static int lead_group(int in)
+{
+    if (!isatty(in))
+        return setpgid(0, 0);
+    return setsid() < 0 ? -1 : ioctl(in, TIOCSCTTY, 0);
+}
+
 static int unpack(int fd, struct unpacked *spec)
 {
     const struct header *header;
@@ -187,15 +198,14 @@ static int unpack(int fd, struct unpacked *spec)
     return 0;
 }
 
-/* Connects input to /dev/null, output to the pipes, and PMI to SPAWN_PMI_FD. The
- * originals are close-on-exec. One of them may have a number that is needed here, so
- * they are moved away first. */
+/* Connects input and output, and PMI to SPAWN_PMI_FD. The originals are close-on-exec. One of
+ * them may have a number that is needed here, so they are moved away first. */
 static int take_descriptors(const int fds[SPAWN_FDS])
 {
-    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int in = move_up(fds[SPAWN_FD_STDIN]);
     int out = move_up(fds[SPAWN_FD_STDOUT]), err = move_up(fds[SPAWN_FD_STDERR]);
 
-    if (null < 0 || out < 0 || err < 0)
+    if (in < 0 || out < 0 || err < 0)
         return -1;
     if (fds[SPAWN_FD_PMI] >= 0) {
         int pmi = move_up(fds[SPAWN_FD_PMI]);
@@ -203,7 +213,7 @@ static int take_descriptors(const int fds[SPAWN_FDS])
         if (pmi < 0 || dup2(pmi, SPAWN_PMI_FD) < 0)
             return -1;
     }
-    return dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0 ? -1 : 0;
+    return dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0 ? -1 : 0;
 }
 
 static int move_up(int fd)

@@ -20,7 +20,14 @@
 #define SPAWN_PMI_FD 19
 
 /* Descriptors that a spawn request carries, in this order; the last may be absent. */
-enum { SPAWN_FD_SPEC, SPAWN_FD_STDOUT, SPAWN_FD_STDERR, SPAWN_FD_PMI, SPAWN_FDS };
+enum {
+    SPAWN_FD_SPEC,
+    SPAWN_FD_STDIN, /* a terminal: the process leads a session of its own there */
+    SPAWN_FD_STDOUT,
+    SPAWN_FD_STDERR,
+    SPAWN_FD_PMI,
+    SPAWN_FDS
+};
 
 struct spawn {
     const char           *path; /* the file to execute; argv[0] may differ */

@@ -46,10 +46,10 @@ int limits_check(const struct node_plan *plan, struct failure *failure)
                ? -1 : 0;
 }
 
-/* Each rank needs stdout, stderr, PMI, its log file and the eventfd of the log file. */
+/* Each rank needs stdin, stdout, stderr, PMI, its log file and the eventfd of the log file. */
 static int check_descriptors(const struct node_plan *plan, struct failure *failure)
 {
-    int           each = 2 + (plan->kvsname != NULL) + 2 * (plan->log_dir != NULL);
+    int           each = 3 + (plan->kvsname != NULL) + 2 * (plan->log_dir != NULL);
     rlim_t        need = DESCRIPTORS_OWN + (rlim_t)plan->ranks * (rlim_t)each;
     struct rlimit limit;
 

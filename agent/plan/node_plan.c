@@ -23,9 +23,11 @@ static int           read_numbers(struct reader *in, struct node_plan *plan);
 static int           read_paths(struct reader *in, struct node_plan *plan);
 static int           read_objects(struct reader *in, struct node_plan *plan);
 static int           read_reconnect(struct reader *in, struct node_plan *plan);
+static int           read_window(struct reader *in, struct node_plan *plan);
 static int           read_ranks(struct reader *in, struct node_plan *plan);
 static int           read_rank(struct reader *in, const struct node_plan *plan,
                                struct node_plan_rank *rank);
+static int           read_input(struct reader *in, enum node_plan_input *input);
 static struct reader inside(const struct reader *in, const json_t *body);
 static int           get_int(struct reader *in, const char *key, int64_t min, int64_t max,
                              int *number);
@@ -45,7 +47,7 @@ int node_plan_read(struct node_plan *plan, const json_t *body, const struct blob
 
     *plan = (struct node_plan){ 0 };
     if (read_numbers(&in, plan) < 0 || read_paths(&in, plan) < 0 ||
-        read_objects(&in, plan) < 0 || read_ranks(&in, plan) < 0) {
+        read_objects(&in, plan) < 0 || read_window(&in, plan) < 0 || read_ranks(&in, plan) < 0) {
         node_plan_clear(plan);
         return -1;
     }
@@ -169,6 +171,20 @@ static int read_reconnect(struct reader *in, struct node_plan *plan)
     return 0;
 }
 
+/* "window":[rows, columns] */
+static int read_window(struct reader *in, struct node_plan *plan)
+{
+    const json_t *window = json_object_get(in->body, "window");
+    json_int_t    rows = json_integer_value(json_array_get(window, 0));
+    json_int_t    columns = json_integer_value(json_array_get(window, 1));
+
+    if (window != NULL && (rows < 0 || rows > UINT16_MAX || columns < 0 || columns > UINT16_MAX))
+        return err_set(in->err, "PLAN frame: \"window\" is not the size of a terminal");
+    plan->rows = (int)rows;
+    plan->columns = (int)columns;
+    return 0;
+}
+
 static int read_ranks(struct reader *in, struct node_plan *plan)
 {
     const json_t *list = json_object_get(in->body, "ranks");
@@ -200,11 +216,28 @@ static int read_rank(struct reader *in, const struct node_plan *plan, struct nod
     if (get_int(in, "rank", 0, plan->world_size - 1, &number) < 0 ||
         get_int(in, "local_rank", 0, FRAME_RANKS_MAX, &rank->local_rank) < 0 ||
         get_int(in, "slot", 0, INT32_MAX, &rank->slot) < 0 ||
-        get_list(in, "argv", false, &rank->argv) < 0 || get_list(in, "env", true, &rank->env) < 0)
+        get_list(in, "argv", false, &rank->argv) < 0 ||
+        get_list(in, "env", true, &rank->env) < 0 || read_input(in, &rank->input) < 0)
         return -1;
     rank->rank = (uint32_t)number;
     if (rank->argv.count == 0 || rank->argv.item[0][0] == '\0')
         return err_set(in->err, "PLAN frame: nothing to run for rank %d", number);
+    return 0;
+}
+
+static int read_input(struct reader *in, enum node_plan_input *input)
+{
+    const json_t *value = json_object_get(in->body, "input");
+    const char   *word = json_string_value(value);
+
+    if (value == NULL)
+        *input = INPUT_NOWHERE;
+    else if (word != NULL && strcmp(word, "pipe") == 0)
+        *input = INPUT_PIPE;
+    else if (word != NULL && strcmp(word, "terminal") == 0)
+        *input = INPUT_TERMINAL;
+    else
+        return err_set(in->err, "PLAN frame: \"input\" is neither \"pipe\" nor \"terminal\"");
     return 0;
 }
 

@@ -20,9 +20,17 @@
 /* Bytes of all argument and environment lists together: many ranks may refer to one blob. */
 #define NODE_PLAN_LISTS_MAX (512u << 20)
 
+/* Where a rank's standard input comes from. */
+enum node_plan_input {
+    INPUT_NOWHERE,  /* /dev/null */
+    INPUT_PIPE,     /* what the launcher sends */
+    INPUT_TERMINAL, /* the same, in a terminal, which takes the rank's output, too */
+};
+
 struct node_plan_rank {
     uint32_t       rank; /* global */
     int            local_rank, slot;
+    enum node_plan_input input;
     struct strlist argv, env;
 };
 
@@ -55,6 +63,7 @@ struct node_plan {
     bool           omp_default;
     char          *socket, *token; /* to reconnect (reconnect_socket.h); NULL: not possible */
     double         reconnect_s;    /* ... and how long that is possible */
+    int            rows, columns; /* of a terminal */
     struct node_plan_rank *rank;
     int                    ranks;
 };

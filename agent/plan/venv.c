@@ -113,7 +113,7 @@ static int start(struct venv *venv, const char *cwd, const struct strlist *env,
     struct spawn   spawn = { .cwd = cwd, .argv = &argv, .env = env };
     struct error   why;
     char          *bash;
-    int            fds[SPAWN_FDS] = { -1, venv->out_fd, stderr_end, -1 }, rc = -1;
+    int            fds[SPAWN_FDS] = { -1, -1, venv->out_fd, stderr_end, -1 }, rc = -1, i;
 
     if (access(venv->script, R_OK) < 0)
         return fail(venv, failure, "%s", strerror(errno));
@@ -127,12 +127,16 @@ static int start(struct venv *venv, const char *cwd, const struct strlist *env,
     strlist_add(&argv, venv->script);
     spawn.path = bash;
     fds[SPAWN_FD_SPEC] = spawn_pack(&spawn, &why);
+    fds[SPAWN_FD_STDIN] = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (fds[SPAWN_FD_SPEC] < 0)
         fail(venv, failure, "%s", why.text);
+    else if (fds[SPAWN_FD_STDIN] < 0)
+        fail(venv, failure, "/dev/null: %s", strerror(errno));
     else if ((rc = guard_spawn(venv->guard, GUARD_HELPER, fds)) < 0)
         fail(venv, failure, "the guard is gone");
-    if (fds[SPAWN_FD_SPEC] >= 0)
-        close(fds[SPAWN_FD_SPEC]);
+    for (i = SPAWN_FD_SPEC; i <= SPAWN_FD_STDIN; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
     strlist_clear(&argv);
     free(bash);
     return rc;

@@ -6,6 +6,7 @@
 #include "rank/rank.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "exit_code.h"
 #include "fd.h"
 #include "plan/limits.h"
+#include "rank/pty.h"
 #include "rank/ranks.h"
 #include "xalloc.h"
 #include "xevent.h"
@@ -28,8 +30,11 @@
 
 static int     make_fds(struct rank *rank, int fds[SPAWN_FDS], struct error *err);
 static void    tell(struct rank *rank, enum frame_type type, json_t *body);
+static int     open_standard(struct rank *rank, int fds[SPAWN_FDS], struct error *err);
+static int     open_terminal(struct rank *rank, int fds[SPAWN_FDS], struct error *err);
 static int     open_stream(struct rank *rank, struct stream *stream, enum frame_stream which,
                            struct error *err);
+static void    set_stream(struct rank *rank, struct stream *stream);
 static int     pmi_open(struct rank *rank, struct error *err);
 static void    pmi_hear_out(struct rank *rank);
 static void    pmi_readable_cb(struct bufferevent *event, void *arg);
@@ -43,7 +48,9 @@ static void    report_failure(struct rank *rank, json_t *body);
 void rank_init(struct rank *rank, struct ranks *ranks, int index)
 {
     *rank = (struct rank){ .ranks = ranks, .plan = &ranks->plan->rank[index], .index = index };
-    rank->out.fd = rank->err.fd = -1;
+    rank->out.fd = rank->err.fd = rank->input.fd = -1;
+    rank->input.changed = ranks->ops->input;
+    rank->input.arg = ranks->arg;
 }
 
 int rank_prepare(struct rank *rank, const struct strlist *base, int threads,
@@ -65,7 +72,7 @@ int rank_open_log(struct rank *rank, struct error *err)
 
 int rank_fork(struct rank *rank, struct failure *failure)
 {
-    int          fds[SPAWN_FDS] = { -1, -1, -1, -1 }, i, rc;
+    int          fds[SPAWN_FDS] = { -1, -1, -1, -1, -1 }, i, rc;
     struct error why;
 
     errno = 0;
@@ -98,12 +105,47 @@ static int make_fds(struct rank *rank, int fds[SPAWN_FDS], struct error *err)
         spawn.cpus = ranks->binding.mask[rank->index];
         spawn.cpus_size = ranks->binding.mask_size;
     }
-    if ((fds[SPAWN_FD_STDOUT] = open_stream(rank, &rank->out, STREAM_STDOUT, err)) < 0 ||
-        (fds[SPAWN_FD_STDERR] = open_stream(rank, &rank->err, STREAM_STDERR, err)) < 0 ||
-        (ranks->pmi != NULL && (fds[SPAWN_FD_PMI] = pmi_open(rank, err)) < 0))
+    if (open_standard(rank, fds, err) < 0 || (ranks->pmi != NULL &&
+                                             (fds[SPAWN_FD_PMI] = pmi_open(rank, err)) < 0))
         return -1;
     fds[SPAWN_FD_SPEC] = spawn_pack(&spawn, err);
     return fds[SPAWN_FD_SPEC] < 0 ? -1 : 0;
+}
+
+/* Opens the rank's input and output. */
+static int open_standard(struct rank *rank, int fds[SPAWN_FDS], struct error *err)
+{
+    struct event_base *base = rank->ranks->base;
+
+    if (rank->plan->input == INPUT_TERMINAL)
+        return open_terminal(rank, fds, err);
+    if (rank->plan->input == INPUT_PIPE)
+        fds[SPAWN_FD_STDIN] = input_open_pipe(&rank->input, base, err);
+    else if ((fds[SPAWN_FD_STDIN] = open("/dev/null", O_RDONLY | O_CLOEXEC)) < 0)
+        err_set(err, "/dev/null: %s", strerror(errno));
+    if (fds[SPAWN_FD_STDIN] < 0 ||
+        (fds[SPAWN_FD_STDOUT] = open_stream(rank, &rank->out, STREAM_STDOUT, err)) < 0)
+        return -1;
+    fds[SPAWN_FD_STDERR] = open_stream(rank, &rank->err, STREAM_STDERR, err);
+    return fds[SPAWN_FD_STDERR] < 0 ? -1 : 0;
+}
+
+/* Like a login: what the rank writes to stderr is in the terminal, too. */
+static int open_terminal(struct rank *rank, int fds[SPAWN_FDS], struct error *err)
+{
+    const struct node_plan *plan = rank->ranks->plan;
+    int                     slave, master = pty_open(plan->rows, plan->columns, &slave, err);
+
+    if (master < 0)
+        return -1;
+    stream_open_terminal(&rank->out, rank->ranks->base, master);
+    set_stream(rank, &rank->out);
+    fds[SPAWN_FD_STDIN] = slave;
+    fds[SPAWN_FD_STDOUT] = fcntl(slave, F_DUPFD_CLOEXEC, 0);
+    fds[SPAWN_FD_STDERR] = fcntl(slave, F_DUPFD_CLOEXEC, 0);
+    if (fds[SPAWN_FD_STDOUT] < 0 || fds[SPAWN_FD_STDERR] < 0)
+        return err_set(err, "cannot copy a descriptor: %s", strerror(errno));
+    return input_open_terminal(&rank->input, rank->ranks->base, master, err);
 }
 
 /* Returns the end that the rank writes to. */
@@ -113,17 +155,24 @@ static int open_stream(struct rank *rank, struct stream *stream, enum frame_stre
     struct ranks *ranks = rank->ranks;
     int           fd = stream_open(stream, ranks->base, which, 2 * ranks->count, err);
 
-    if (fd < 0)
-        return -1;
+    if (fd >= 0)
+        set_stream(rank, stream);
+    return fd;
+}
+
+static void set_stream(struct rank *rank, struct stream *stream)
+{
+    struct ranks *ranks = rank->ranks;
+
     stream->log = rank->log;
     stream->to_frames = ranks->plan->log_dir == NULL || ranks->plan->log_console;
     stream->changed = ranks->ops->output;
     stream->arg = ranks->arg;
-    return fd;
 }
 
 bool rank_clear(struct rank *rank)
 {
+    input_close(&rank->input);
     stream_close(&rank->out);
     stream_close(&rank->err);
     pmi_close(rank);
@@ -173,6 +222,7 @@ void rank_ended(struct rank *rank, const struct guard_message *message)
 
     rank->state = RANK_ENDED;
     rank->end = *message;
+    input_close(&rank->input);
     if (!rank->ranks->has_begun) {
         stream_close(&rank->out);
         stream_close(&rank->err);
@@ -184,6 +234,7 @@ void rank_ended(struct rank *rank, const struct guard_message *message)
     if (rank->late == NULL)
         xalloc_die();
     xevent_add(rank->late, &limit);
+    rank->input.changed(rank->input.arg);
     rank_maybe_report(rank);
 }
 
@@ -255,6 +306,12 @@ static void pmi_hear_out(struct rank *rank)
     if (fd_read_buffer(bufferevent_getfd(rank->pmi), in, PMI_UNHEARD_MAX) > 0)
         pmi_readable_cb(rank->pmi, rank);
     pmi_close(rank);
+}
+
+void rank_resize(struct rank *rank, int rows, int columns)
+{
+    if (rank->out.is_terminal && rank->out.fd >= 0)
+        pty_resize(rank->out.fd, rows, columns);
 }
 
 void rank_shard_answer(struct rank *rank, const void *line, size_t size)

@@ -1,7 +1,7 @@
 /* rank.h - one rank as the agent sees it
  *
- * Its process belongs to the guard. This module has the rank's two output streams, its PMI
- * socket, its log file, and the report of its end. EXIT goes to the launcher when the
+ * Its process belongs to the guard. This module has the rank's input, its two output streams, its
+ * PMI socket, its log file, and the report of its end. EXIT goes to the launcher when the
  * process and both streams have ended, in whichever order; or, marked late, RANK_LATE_MS
  * after the end of the process.
  * SPDX-License-Identifier: Apache-2.0
@@ -18,6 +18,7 @@
 #include "guard/guard.h"
 #include "plan/node_plan.h"
 #include "plan/prepare.h"
+#include "rank/input.h"
 #include "rank/stream.h"
 
 /* A process that the rank left behind may hold its output open, or the launcher's reader may be
@@ -44,7 +45,8 @@ struct rank {
     char                        *path; /* the program */
     struct strlist               env;
     struct log_file             *log; /* NULL: none */
-    struct stream                out, err;
+    struct input                 input;
+    struct stream                out, err; /* with a terminal err is not open */
     struct bufferevent          *pmi; /* NULL: none, or closed */
     struct event                *late;
     bool                         is_late;
@@ -76,6 +78,9 @@ void rank_ended(struct rank *rank, const struct guard_message *message);
 /* The guard will not report the rank's end: the run was stopped before the rank was started
  * (SIGTERM), or the rank was lost with the guard (SIGKILL). */
 void rank_cancel(struct rank *rank, int signal);
+
+/* The user's terminal has another size now. */
+void rank_resize(struct rank *rank, int rows, int columns);
 
 /* Passes on the launcher's answer about shards; the rank's PMI continues. */
 void rank_shard_answer(struct rank *rank, const void *line, size_t size);

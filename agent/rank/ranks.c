@@ -246,6 +246,55 @@ bool ranks_end_logs(struct ranks *ranks)
     return are_over;
 }
 
+void ranks_input(struct ranks *ranks, const void *bytes, size_t size)
+{
+    int i;
+
+    ranks->input_came += size;
+    for (i = 0; i < ranks->count; i++)
+        if (size > 0)
+            input_add(&ranks->rank[i].input, bytes, size);
+        else
+            input_end(&ranks->rank[i].input);
+}
+
+uint64_t ranks_input_taken(struct ranks *ranks)
+{
+    size_t   waiting, most = 0;
+    uint64_t taken;
+    int      i;
+
+    for (i = 0; i < ranks->count; i++) {
+        waiting = input_waiting(&ranks->rank[i].input);
+        most = waiting > most ? waiting : most;
+    }
+    most = most < ranks->input_came ? most : (size_t)ranks->input_came; /* a terminal's end */
+    taken = ranks->input_came - most;
+    if (taken <= ranks->input_told)
+        return 0;
+    taken -= ranks->input_told;
+    ranks->input_told += taken;
+    return taken;
+}
+
+bool ranks_take_input(const struct ranks *ranks)
+{
+    int i;
+
+    for (i = 0; i < ranks->count; i++)
+        if (ranks->rank[i].input.fd >= 0 && !ranks->rank[i].input.is_ending)
+            return true;
+    return false;
+}
+
+void ranks_resize(struct ranks *ranks, int rows, int columns)
+{
+    int i;
+
+    for (i = 0; i < ranks->count; i++)
+        rank_resize(&ranks->rank[i], rows, columns);
+}
+
 const char *ranks_open_mpi(const struct ranks *ranks)
 {
     return ranks->pmi != NULL && pmi_was_asked(ranks->pmi)

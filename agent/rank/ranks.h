@@ -33,6 +33,8 @@ struct rank_ops {
     void (*tell)(enum frame_type type, uint32_t rank, json_t *body, void *arg);
     /* A stream has bytes or has ended, or EXIT was sent. */
     void (*output)(void *arg);
+    /* A rank has taken some of its input, or takes no more. */
+    void (*input)(void *arg);
     /* A log file was created, has failed or is complete. */
     void (*log_changed)(void *arg);
     struct pmi_ops pmi;
@@ -51,6 +53,8 @@ struct ranks {
     int                     standing;   /* ranks that have been set up, even if they ended */
     int                     ended;
     bool                    has_begun;  /* GO has arrived */
+    uint64_t                input_came; /* bytes of the ranks' input; all get the same */
+    uint64_t                input_told; /* ... that ranks_input_taken() has returned */
     int64_t                 stopped_ns; /* when a stop began, whatever caused it; 0: no stop */
     struct binding          binding;
     struct memory           memory;
@@ -102,6 +106,15 @@ bool ranks_are_closed(const struct ranks *ranks);
 /* Ends the log files: true when all output is in them. If the run did not
  * begin, they are removed. */
 bool ranks_end_logs(struct ranks *ranks);
+
+/* Gives these bytes to all ranks that get input; with size 0 the end of it. */
+void ranks_input(struct ranks *ranks, const void *bytes, size_t size);
+/* Returns how many more bytes every rank has taken since the last call, or will never take. */
+uint64_t ranks_input_taken(struct ranks *ranks);
+/* Does any rank still take input? */
+bool ranks_take_input(const struct ranks *ranks);
+/* The user's terminal, which some rank may have, has another size. */
+void ranks_resize(struct ranks *ranks, int rows, int columns);
 
 /* Returns the library that shows that the ranks use Open MPI and so do not
  * find each other; or NULL. */

@@ -16,6 +16,8 @@
 #include "xalloc.h"
 #include "xevent.h"
 
+static void    begin(struct stream *stream, struct event_base *base, enum frame_stream which,
+                      int fd);
 static void    readable_cb(evutil_socket_t fd, short what, void *arg);
 static ssize_t read_some(struct stream *stream);
 static void    end_reading(struct stream *stream);
@@ -35,15 +37,26 @@ int stream_open(struct stream *stream, struct event_base *base, enum frame_strea
         return err_set(err, "cannot make a pipe for a rank's output: %s", strerror(errno));
     /* Rounded up to a power of two by the kernel; refused when over the limit. */
     fcntl(pair[0], F_SETPIPE_SZ, room < STREAM_PIPE_BYTES ? room : STREAM_PIPE_BYTES);
-    fd_set_nonblock(pair[0]);
+    begin(stream, base, which, pair[0]);
+    return pair[1];
+}
+
+void stream_open_terminal(struct stream *stream, struct event_base *base, int fd)
+{
+    stream->is_terminal = true;
+    begin(stream, base, STREAM_STDOUT, fd);
+}
+
+static void begin(struct stream *stream, struct event_base *base, enum frame_stream which, int fd)
+{
+    fd_set_nonblock(fd);
     stream->which = which;
-    stream->fd = pair[0];
+    stream->fd = fd;
     stream->waiting = evbuffer_new();
-    stream->event = event_new(base, pair[0], EV_READ | EV_PERSIST, readable_cb, stream);
+    stream->event = event_new(base, fd, EV_READ | EV_PERSIST, readable_cb, stream);
     if (stream->waiting == NULL || stream->event == NULL)
         xalloc_die();
     event_priority_set(stream->event, 2); /* after launcher and guard */
-    return pair[1];
 }
 
 void stream_begin(struct stream *stream)
@@ -143,6 +156,9 @@ static ssize_t read_some(struct stream *stream)
     struct evbuffer *into = is_kept ? evbuffer_new() : stream->waiting;
     ssize_t          got = fd_read_buffer(stream->fd, into, STREAM_FRAME_MAX);
     int              error = errno;
+
+    if (got < 0 && error == EIO && stream->is_terminal)
+        got = 0;
 
     if (got > 0)
         stream->read_bytes += (uint64_t)got;

@@ -31,7 +31,9 @@
 
 struct stream {
     enum frame_stream which;
-    int               fd; /* our end of the pipe; -1: the stream has ended */
+    int               fd; /* our end of the pipe, or a terminal's master; -1: the stream has
+                             ended */
+    bool              is_terminal;
     struct event     *event;
     struct evbuffer  *waiting;
     bool              paused;   /* not read: too many bytes are waiting, here or for the file */
@@ -45,6 +47,10 @@ struct stream {
     void (*changed)(void *arg);     /* bytes are waiting, or the stream has ended */
     void *arg;
 };
+
+/* Reads from fd, which the stream owns: the master of a rank's terminal. Its end is an error (EIO)
+ * that means that no process has the terminal open any more. */
+void stream_open_terminal(struct stream *stream, struct event_base *base, int fd);
 
 /* Makes the pipe. Returns the end that the rank writes to, or -1 with err. streams: their
  * number on this node. Reading starts with stream_begin(), after STARTED, so that no

@@ -213,6 +213,7 @@ struct agent {
     struct takeover       takeover;        /* takeover.c */
     struct ranks          ranks;           /* rank/ranks.c */
     struct output_pump    pump;            /* output_pump.c */
+    bool                  has_told_input;  /* input_frames.c: no rank takes input any more */
     struct idle           idle;            /* idle.c */
     struct master_port    master_port;     /* master_port.c */
     struct ending         ending;          /* ending.c */
@@ -346,6 +347,11 @@ frame_f give_frames_take_give, give_frames_take_list, give_frames_take_hash,
 /* task_frames.c: runs one task at a time */
 void    task_frames_end(struct agent *agent); /* kills the running task */
 frame_f task_frames_take;
+
+/* input_frames.c. tell: the ranks have taken input, or take no more. */
+void    input_frames_tell(struct agent *agent);
+void    input_frames_again(struct agent *agent);
+frame_f input_frames_take, input_frames_take_window;
 
 /* output_pump.c */
 void output_pump_again(struct agent *agent);

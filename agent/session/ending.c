@@ -10,6 +10,8 @@
 
 #include "session/agent.h"
 
+#include <signal.h>
+
 #include "clock.h"
 #include "session/done_report.h"
 #include "xalloc.h"
@@ -27,6 +29,7 @@
 #define LOGS_STUCK_S 1
 
 static void stop_guard(struct agent *agent, double grace_s);
+static void hang_up(struct agent *agent);
 static void cancel_waiting(struct agent *agent);
 static bool all_is_told(const struct agent *agent);
 static void begin_linger(struct agent *agent);
@@ -42,8 +45,10 @@ void agent_stop(struct agent *agent, double grace_s)
         agent_enter(agent, AGENT_ENDING);
     if (agent->takeover.is_on)
         takeover_stop(agent);
-    else if (agent->guard.fd >= 0)
+    else if (agent->guard.fd >= 0) {
+        hang_up(agent);
         stop_guard(agent, grace_s);
+    }
     cancel_waiting(agent);
     requests_end_probe(agent);
     task_frames_end(agent);
@@ -77,6 +82,18 @@ static void stop_guard(struct agent *agent, double grace_s)
     if (agent->ending.kill_ns == 0 || kill_ns < agent->ending.kill_ns)
         agent->ending.kill_ns = kill_ns;
     guard_stop(&agent->guard, grace_s);
+}
+
+/* A shell in a terminal ignores TERM, but ends when its line is cut. The rank of a run may handle
+ * TERM, and gets only that. */
+static void hang_up(struct agent *agent)
+{
+    const struct ranks *ranks = &agent->ranks;
+    int                 i;
+
+    for (i = 0; i < ranks->count && agent->plan.is_exec; i++)
+        if (ranks->rank[i].plan->input == INPUT_TERMINAL && ranks->rank[i].state == RANK_RUNNING)
+            guard_signal(&agent->guard, i, SIGHUP);
 }
 
 /* Ranks that were not started yet will not start. */

@@ -30,6 +30,8 @@ static const struct {
     [FRAME_CREDIT] = { take_credit, false, AGENT_PREPARING, AGENT_DONE },
     [FRAME_KVS] = { take_kvs, true, AGENT_RUNNING, AGENT_DONE },
     [FRAME_SHARD] = { take_shard, false, AGENT_RUNNING, AGENT_DONE },
+    [FRAME_INPUT] = { input_frames_take, false, AGENT_RUNNING, AGENT_DONE },
+    [FRAME_WINDOW] = { input_frames_take_window, false, AGENT_RUNNING, AGENT_DONE },
     [FRAME_SIGNAL] = { take_signal, true, AGENT_READY, AGENT_DONE },
     [FRAME_STOP] = { take_stop, true, AGENT_WAITING, AGENT_DONE },
     [FRAME_STACKS] = { requests_take_stacks, false, AGENT_RUNNING, AGENT_DONE },

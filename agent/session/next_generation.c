@@ -74,6 +74,7 @@ static void forget(struct agent *agent)
     if (!ranks_clear(&agent->ranks))
         agent->has_stuck_thread = true;
     output_pump_again(agent);
+    input_frames_again(agent);
     master_port_again(agent);
     startup_again(agent);
     notice_clear(agent);

@@ -23,6 +23,7 @@ static int  prepare_all(struct agent *agent, struct failure *failure);
 static void log_changed_cb(void *arg);
 static void tell_cb(enum frame_type type, uint32_t rank, json_t *body, void *arg);
 static void output_cb(void *arg);
+static void input_cb(void *arg);
 static void puts_cb(json_t *puts, bool more, void *arg);
 static void abort_cb(int local, int code, void *arg);
 static void shard_cb(int local, const char *line, void *arg);
@@ -55,7 +56,7 @@ void startup_again(struct agent *agent)
 int startup_take_plan(struct agent *agent, const struct frame *frame, const json_t *body,
                       struct error *err)
 {
-    static const struct rank_ops ops = { tell_cb, output_cb, log_changed_cb,
+    static const struct rank_ops ops = { tell_cb, output_cb, input_cb, log_changed_cb,
                                          { puts_cb, abort_cb, shard_cb } };
     struct failure failure;
 
@@ -215,6 +216,11 @@ static void tell_cb(enum frame_type type, uint32_t rank, json_t *body, void *arg
 static void output_cb(void *arg)
 {
     output_pump_run(arg);
+}
+
+static void input_cb(void *arg)
+{
+    input_frames_tell(arg);
 }
 
 static void puts_cb(json_t *puts, bool more, void *arg)

@@ -126,7 +126,7 @@ static void execute(struct world *world, int id, const char *path, const char *c
     struct strlist args = { 0 }, env = { 0 };
     struct spawn   spawn = { .path = path, .cwd = cwd, .argv = &args, .env = &env };
     struct error   err;
-    int            pair[2], fds[SPAWN_FDS] = { -1, -1, -1, -1 };
+    int            pair[2], fds[SPAWN_FDS] = { -1, -1, -1, -1, -1 };
 
     while (*argv != NULL)
         strlist_add(&args, *argv++);
@@ -136,8 +136,11 @@ static void execute(struct world *world, int id, const char *path, const char *c
     assert_true(fds[SPAWN_FD_SPEC] >= 0);
     assert_int_equal(pipe2(pair, O_CLOEXEC), 0);
     fds[SPAWN_FD_STDOUT] = fds[SPAWN_FD_STDERR] = pair[1];
+    fds[SPAWN_FD_STDIN] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    assert_true(fds[SPAWN_FD_STDIN] >= 0);
     assert_int_equal(guard_spawn(&world->guard, id, fds), 0);
     close(fds[SPAWN_FD_SPEC]);
+    close(fds[SPAWN_FD_STDIN]);
     close(pair[1]);
     if (id >= 0)
         world->out[id] = pair[0];

@@ -52,6 +52,11 @@ static void output_cb(void *arg)
     output_pump_run(arg);
 }
 
+static void input_cb(void *arg)
+{
+    input_frames_tell(arg);
+}
+
 /* ---- the world ---- */
 
 struct world *world_new(int ranks)
@@ -82,7 +87,7 @@ struct world *world_new(int ranks)
 
 static void open_ranks(struct world *world, int ranks)
 {
-    static const struct rank_ops ops = { .tell = tell_cb, .output = output_cb,
+    static const struct rank_ops ops = { .tell = tell_cb, .output = output_cb, .input = input_cb,
                                          .log_changed = output_cb };
     struct agent                *agent = &world->agent;
     static int                   worlds; /* one that failed may be there still */
