@@ -24,6 +24,7 @@
 #include "run/deadline.h"
 #include "run/hang.h"
 #include "run/notice.h"
+#include "run/rank_input.h"
 #include "run/rank_output.h"
 #include "run/rendezvous.h"
 #include "run/run.h"
@@ -119,7 +120,7 @@ void agent_frames_take(struct node *node, const struct frame *frame, const json_
         take_done(run, node, frame, body);
         break;
     default:
-        if (!take_notice(run, node, frame, body) &&
+        if (!take_notice(run, node, frame, body) && !rank_input_take(run, node, frame) &&
             (run->job == NULL || !run->job->frame(run, node, frame, body)))
             bad_frame(node, frame, "muster did not ask for it");
         break;

@@ -22,6 +22,7 @@
 #include "run/hang.h"
 #include "run/notice.h"
 #include "run/pool.h"
+#include "run/rank_input.h"
 #include "run/rank_output.h"
 #include "run/rendezvous.h"
 #include "run/run.h"
@@ -456,10 +457,12 @@ static void start(struct run *run)
     generation->is_parked = false;
     if (!run->policy.is_scaled)
         generation->within_s = -1;
-    if (run->phase.now == PHASE_RESTARTING && generation_missing(run) == NULL)
+    if (run->phase.now == PHASE_RESTARTING && generation_missing(run) == NULL) {
+        rank_input_again(run);
         phase_prepare(run);
-    else
+    } else {
         phase_stop(run); /* node 0 cannot be reached: the next generation does without it */
+    }
     run_changed(run);    /* a node may be due to leave already */
 }
 

@@ -84,6 +84,7 @@
 #include "run/interrupt.h"
 #include "run/notice.h"
 #include "run/pool.h"
+#include "run/rank_input.h"
 #include "run/rank_output.h"
 #include "run/rendezvous.h"
 #include "run/run.h"
@@ -229,6 +230,7 @@ static void begin(struct run *run)
     run->flow = flow_new(run->plan->nodes);
     rank_output_open(run);
     world_make_nodes(run);
+    rank_input_open(run);
     costs_open(run);
     hang_open(run);
     run->kvs = kvs_new(run->plan->nodes);
@@ -273,6 +275,7 @@ static void carry_out(struct run *run)
     control_free(run->control);
     run->control = NULL;
     notice_end(run);
+    rank_input_close(run);
     interrupt_nodes_over(run);
     draining_await(run->base, run->reader.has_left ? 0 : DRAINING_S);
     if (!run->reader.has_left)

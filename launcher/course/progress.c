@@ -14,6 +14,7 @@
 #include "node/node_job.h"
 #include "run/heartbeat.h"
 #include "run/phase.h"
+#include "run/rank_input.h"
 #include "run/rendezvous.h"
 #include "run/run.h"
 #include "run/start_check.h"
@@ -69,6 +70,7 @@ static void node_changed(struct node *node, void *arg)
     default: /* no other state is an answer */
         break;
     }
+    rank_input_look(run, node);
     show_progress(run);
 }
 
@@ -99,6 +101,7 @@ static void node_over(struct node *node, void *arg)
     struct run *run = arg;
     bool        was_handshake = node->state == NODE_FAILED && node->liveness.heard_ns == 0;
 
+    rank_input_look(run, node);
     if (node->state == NODE_FAILED && run_had_ended(run, node)) {
         log_warn("%s: lost after its ranks had exited (%s)", node->plan->host,
                  node->failure->text);

@@ -198,7 +198,7 @@ static bool is_raw_of_run(enum frame_type type)
     return type == FRAME_OUTPUT || type == FRAME_WANTED || type == FRAME_CREDIT ||
            type == FRAME_NEED || type == FRAME_HAVE || type == FRAME_ENTRIES ||
            type == FRAME_SUMS || type == FRAME_FILE || type == FRAME_DATA || type == FRAME_SHARD ||
-           type == FRAME_FINISH;
+           type == FRAME_FINISH || type == FRAME_INPUT;
 }
 
 static void answer_ping(struct node *node, const struct frame *frame)

@@ -24,6 +24,8 @@ const struct command_row command_table[COMMANDS] = {
     [COMMAND_EXEC] = { "exec", "exec [OPTIONS] [--] COMMAND [ARGS...]",
                        "run a command once per host, as pdsh does", RANKS, SCRIPT,
                        .missing = "no command to run" },
+    [COMMAND_SHELL] = { "shell", "shell [OPTIONS] [--] [HOST [COMMAND [ARGS...]]]",
+                        "log in to a host, as ssh -t does", RANKS, SCRIPT },
     [COMMAND_CHECK] = { "check", "check [OPTIONS] [-- ARGS of muster-train check]",
                         "test whether the nodes can compute together, and how fast", RANKS },
     [COMMAND_CLEAN] = { "clean", "clean [OPTIONS]",

@@ -12,6 +12,7 @@
 enum command {
     COMMAND_RUN,       /* one rank per slot */
     COMMAND_EXEC,      /* one rank per node, independent */
+    COMMAND_SHELL,     /* a login on one node; after options_parse() it is COMMAND_EXEC */
     COMMAND_CHECK,     /* a run of muster-train check */
     COMMAND_CLEAN,     /* what earlier runs left on the nodes */
     COMMAND_BCAST,     /* files to all nodes */

@@ -25,7 +25,7 @@ enum option_flags {
  * those that it does not take. */
 #define FOR(name) (1u << COMMAND_##name)
 #define FOR_WORLD (FOR(RUN) | FOR(CHECK))      /* ranks that form one world */
-#define FOR_RANKS (FOR_WORLD | FOR(EXEC))      /* subcommands that start processes */
+#define FOR_RANKS (FOR_WORLD | FOR(EXEC) | FOR(SHELL)) /* subcommands that start processes */
 #define FOR_NODES (FOR(ATTACH) - 1)            /* subcommands that connect to nodes */
 #define FOR_ANY   (FOR(HELP) - 1)
 

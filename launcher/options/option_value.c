@@ -167,6 +167,26 @@ int set_node_count(struct options *options, const struct option_row *row, const 
 
 /* One number means the same as --num_nodes. With two, the run may have any number of nodes
  * between them. */
+/* --stdin */
+int set_input_to(struct options *options, const struct option_row *row, const char *value,
+                 struct error *err)
+{
+    static const struct {
+        const char   *word;
+        enum input_to to;
+    } words[] = { { "none", INPUT_TO_NONE }, { "all", INPUT_TO_ALL }, { "auto", INPUT_TO_AUTO } };
+    size_t i;
+
+    for (i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(value, words[i].word) == 0) {
+            options->input_to = words[i].to;
+            return 0;
+        }
+    if (value[0] < '0' || value[0] > '9')
+        return err_set(err, "'%s' is neither a rank nor all or none", value);
+    return set_integer(options, row, value, err);
+}
+
 int set_node_range(struct options *options, const struct option_row *row, const char *value,
                    struct error *err)
 {

@@ -9,6 +9,8 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <jansson.h>
@@ -18,6 +20,7 @@
 #include "options/conf.h"
 #include "options/saved_options.h"
 #include "options/option_table.h"
+#include "options/option_value.h"
 #include "xalloc.h"
 
 #define ENV_PREFIX     "MUSTER_"
@@ -377,6 +380,8 @@ static void env_name_of(const struct option_row *row, char name[ENV_NAME_BYTES])
 
 /* Checks rules that concern more than one option. */
 static int words_check(const struct options *options, struct error *err);
+static int shell_take(struct options *options, struct error *err);
+static int input_check(struct options *options, struct error *err);
 static int members_check(const struct options *options, struct error *err);
 static int options_check(struct options *options, struct error *err)
 {
@@ -385,6 +390,10 @@ static int options_check(struct options *options, struct error *err)
                        options->topic == COMMAND_RUN ? "a script called run is ./run"
                                                      : "see muster --help");
     if (words_check(options, err) < 0)
+        return -1;
+    if (options->command == COMMAND_SHELL && shell_take(options, err) < 0)
+        return -1;
+    if (input_check(options, err) < 0)
         return -1;
     if (options->command == COMMAND_SCALE && (options->run == NULL || options->nodes == 0))
         return err_set(err, "which run, how many nodes? muster scale [OPTIONS] RUN --nodes N");
@@ -436,6 +445,60 @@ static int words_check(const struct options *options, struct error *err)
     if (row->most != ANY_NUMBER && count > row->most)
         return err_set(err, "muster %s takes %s, not also '%.100s'", row->name, row->takes,
                        options->args.item[row->most]);
+    return 0;
+}
+
+/* muster shell HOST is muster exec --pty on that host, with a login shell there. */
+static int shell_take(struct options *options, struct error *err)
+{
+    static const char login[] = "exec \"${SHELL:-/bin/sh}\" -l";
+    char            **host = options->hosts == NULL && !options->hostfile_given &&
+                          access(options->hostfile, F_OK) < 0
+                          ? &options->hosts : &options->include;
+    bool              has_command = options->args.count > 0;
+    struct strlist    args = { 0 };
+    size_t            i;
+
+    if (options->script == NULL && options->hosts == NULL && !options->hostfile_given)
+        return err_set(err, "which host? muster %s", command_table[COMMAND_SHELL].synopsis);
+    options->command = COMMAND_EXEC;
+    options->pty = options->largest_status = true;
+    if (options->script != NULL)
+        option_replace_text(host, options->script);
+    free(options->script);
+    options->script = xstrdup(has_command ? options->args.item[0] : "sh");
+    for (i = 1; i < options->args.count; i++)
+        strlist_add(&args, options->args.item[i]);
+    if (!has_command) {
+        strlist_add(&args, "-c");
+        strlist_add(&args, login);
+    }
+    strlist_clear(&options->args);
+    options->args = args;
+    return 0;
+}
+
+/* Decides who gets standard input: a terminal belongs to the shell that muster was started from,
+ * unless the user gives it to a rank; what muster exec gets from a pipe or a file goes to all. */
+static int input_check(struct options *options, struct error *err)
+{
+    struct stat about;
+    bool        is_null = fstat(STDIN_FILENO, &about) < 0 ||
+                   (S_ISCHR(about.st_mode) && about.st_rdev == makedev(1, 3));
+
+    if (options->input_to == INPUT_TO_AUTO && options->pty)
+        options->input_to = 0;
+    if (options->input_to == INPUT_TO_AUTO)
+        options->input_to = options->command == COMMAND_EXEC && !is_null &&
+                                    !isatty(STDIN_FILENO)
+                                ? INPUT_TO_ALL : INPUT_TO_NONE;
+    if (options->pty && options->input_to < 0)
+        return err_set(err, "--pty needs one rank, which gets the terminal: --stdin=0");
+    if (options->detach && options->input_to != INPUT_TO_NONE)
+        return err_set(err, "--detach cannot be used together with %s: a detached run has no input",
+                       options->pty ? "--pty" : "--stdin");
+    if (options->pty && options->fold)
+        return err_set(err, "-b cannot be used together with --pty: a terminal shows output at once");
     return 0;
 }
 

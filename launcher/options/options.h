@@ -30,6 +30,9 @@ enum warm_how { WARM_EACH, WARM_SWARM };
 
 #define OPTION_AUTO (-1.0) /* a time that muster chooses */
 
+/* Who gets muster's standard input, if not one rank. */
+enum input_to { INPUT_TO_NONE = -1, INPUT_TO_ALL = -2, INPUT_TO_AUTO = -3 };
+
 /* Which nodes may take part in a run that continues, and what it does when it loses a node. */
 enum recovery { RECOVERY_AUTO, RECOVERY_FULL, RECOVERY_ELASTIC };
 
@@ -93,6 +96,8 @@ struct options {
     int   master_port;    /* 0: 29500 or a free one */
     bool  one_gpu_per_rank;
     bool  fills_in; /* %h, %n and %u in the words of exec's command mean host, number and user */
+    int   input_to; /* --stdin: a rank, or enum input_to; not INPUT_TO_AUTO once parsed */
+    bool  pty;      /* that rank has a terminal */
     bool  per_node; /* one rank per node, which sees all GPUs of the run there */
     bool  require_idle_gpus;
     bool  bind_cores;

@@ -28,7 +28,6 @@ static const char overview_head[] =
     "Subcommands ('muster SUBCOMMAND --help' lists the options of one)\n";
 
 static const char overview_tail[] =
-    "\n"
     "Options end at SCRIPT. muster.conf(5) and MUSTER_FANOUT=128 also set options.\n";
 
 static void        print_overview(FILE *out);

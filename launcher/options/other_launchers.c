@@ -69,7 +69,9 @@ static const struct other_option others[] = {
       "-- rm, or rsync" },
 
     { "n", FOR_WORLD, .same = "np" },
-    { "n", .instead = "mpirun's; muster exec runs one command per host", .has_arg = true },
+    { "n", .instead = "mpirun's, muster exec runs one command per host; or ssh's, write "
+      "--stdin=none", .has_arg = true },
+    { "nostdin", FOR(EXEC), .same = "stdin", .value = "none" },
     { "host", .same = "hosts", .set = set_host_argument },
     { "hostfile", .same = "hostfile" },
     { "machinefile", .same = "hostfile" },
@@ -77,6 +79,7 @@ static const struct other_option others[] = {
     { "npernode", .same = "num_gpus", .set = set_processes_per_node },
     { "ppn", .same = "num_gpus", .set = set_processes_per_node },
     { "wdir", .same = "cwd" },
+    { "stdin", .same = "stdin" },
     { "rf", FOR_WORLD, .instead = "mpirun's; ranks follow the order of the hostfile: write its "
       "lines in that order, with slots=N", .has_arg = true },
     { "rankfile", FOR_WORLD, .instead = "mpirun's; ranks follow the order of the hostfile: write "
@@ -102,6 +105,7 @@ static const struct other_option others[] = {
     { "tag-output", .instead = "mpirun's; leave it out: lines are labelled" },
 
     { "ntasks", .same = "np" },
+    { "input", .same = "stdin" },
     { "ntasks-per-node", .same = "num_gpus" },
     { "nodelist", .same = "hosts", .set = set_more_hosts },
     { "nodes", .same = "num_nodes", .set = set_node_count },

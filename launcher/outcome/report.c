@@ -480,6 +480,7 @@ static void report_after(const struct outcome *outcome, FILE *out)
 }
 
 /* Reports commands that did not exit with 0, grouped by status. */
+/* Whoever has ended a command in a terminal knows with what it ended. */
 static void report_exec(const struct outcome *outcome, FILE *out)
 {
     struct groups groups = { 0 };
@@ -492,7 +493,8 @@ static void report_exec(const struct outcome *outcome, FILE *out)
         char                  *words;
 
         if (!end->ended || (end->code == 0 && end->signal == 0 && end->error == NULL) ||
-            node == OUTCOME_NOT_OURS)
+            node == OUTCOME_NOT_OURS ||
+            (outcome->plan->has_terminal && end->signal == 0 && end->error == NULL))
             continue;
         words = words_of(end);
         groups_add(&groups, words, (int)node);

@@ -29,9 +29,12 @@ static void          copy_lines(struct display *display, struct source *source,
 static void          show_lines(struct display *display, struct source *source,
                                 const struct prefix *prefix, const char *bytes,
                                 size_t size, struct buffer *out);
+static void          show_raw(struct display *display, const char *bytes, size_t size,
+                              struct buffer *out);
 static void          show_transient(struct display *display, const struct prefix *prefix,
                                     const char *text, size_t size, struct buffer *out);
 static void          erase(struct display *display, struct buffer *out);
+static void          end_line(const struct display *display, struct buffer *out);
 static void          add_mark(struct display *display, const struct buffer *out, size_t bytes);
 static void          empty_if_full(struct display *display, struct buffer *out);
 static struct prefix prefix_of(struct display *display, const struct source *source,
@@ -77,7 +80,9 @@ void display_run(struct display *display, struct source *source,
         return;
     if (!display->is_terminal && display->open != NULL && display->open != source)
         buffer_add(out, "\n", 1);
-    if (display->is_terminal) {
+    if (display->is_terminal && source->is_raw) {
+        show_raw(display, bytes, size, out);
+    } else if (display->is_terminal) {
         show_lines(display, source, &prefix, bytes, size, out);
     } else if (prefix.label_size + prefix.clock_size > 0) {
         copy_lines(display, source, &prefix, bytes, size, out);
@@ -145,6 +150,16 @@ void display_own(struct display *display, const char *lines, size_t size, struct
     display->open = NULL;
 }
 
+static void show_raw(struct display *display, const char *bytes, size_t size, struct buffer *out)
+{
+    display->is_raw_open = false;
+    erase(display, out);
+    buffer_add(out, bytes, size);
+    add_mark(display, out, size);
+    display->has_raw = true;
+    display->is_raw_open = bytes[size - 1] != '\n';
+}
+
 /* Shows only the last of several progress bars, and none if a line follows. */
 static void show_lines(struct display *display, struct source *source,
                        const struct prefix *prefix, const char *bytes, size_t size,
@@ -163,7 +178,7 @@ static void show_lines(struct display *display, struct source *source,
         add_prefix(out, prefix);
         add_ellipsis(out, source, &segment);
         sanitize_add_output(out, segment.text, segment.size, SANITIZE_ALL);
-        buffer_add(out, "\n", 1);
+        end_line(display, out);
         add_mark(display, out, segment.size + 1);
         empty_if_full(display, out);
     }
@@ -210,7 +225,14 @@ static void erase(struct display *display, struct buffer *out)
 {
     if (display->is_transient)
         buffer_add_text(out, ERASE_LINE);
-    display->is_transient = false;
+    if (display->is_raw_open)
+        end_line(display, out);
+    display->is_transient = display->is_raw_open = false;
+}
+
+static void end_line(const struct display *display, struct buffer *out)
+{
+    buffer_add_text(out, display->has_raw ? "\r\n" : "\n");
 }
 
 static void add_mark(struct display *display, const struct buffer *out, size_t bytes)

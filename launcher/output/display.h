@@ -7,6 +7,9 @@
  * the next output replaces. muster's progress line and the unfinished lines of ranks are
  * transient, too. Text is sanitized (sanitize.h).
  *
+ * What a rank writes to a terminal of its own (--pty) is shown as it comes, escape sequences too:
+ * the user has asked for them. Other lines begin below it.
+ *
  * A line that is too long for one segment becomes several. From the second on they begin with
  * an ellipsis after the label.
  *
@@ -35,6 +38,7 @@ struct source {
     size_t      node;      /* the node whose credit the stream's bytes use */
     bool        is_stderr;
     bool        is_timed;  /* the time follows the label */
+    bool        is_raw;    /* a terminal of its own: its bytes are shown as they come */
     bool        is_cut;    /* display's: the last segment has not ended its line */
     struct run *open;      /* the writer's: the stream's last run in the queue */
 };
@@ -48,6 +52,8 @@ struct display {
     bool   is_terminal;
     size_t columns;
     bool   is_transient;        /* the text on this line must be erased */
+    bool   has_raw;             /* a terminal: raw bytes were shown; lines end in "\r\n" */
+    bool   is_raw_open;         /* ... and have not ended this line */
     const struct source *open;  /* not a terminal: the stream that wrote after the last '\n' */
     time_t second;              /* the second that clock shows */
     char   clock[16];

@@ -80,6 +80,8 @@ static void print_folded(struct output *output);
 static void clear_folded(struct output *output, bool is_stderr);
 static void show_bytes(struct output *output, struct rank_output *rank, bool is_stderr,
                        const char *bytes, size_t size, size_t charge);
+static void show_raw(struct output *output, struct rank_output *rank, const void *bytes,
+                     size_t size);
 static void queue(struct output *output, struct rank_output *rank, bool is_stderr,
                   struct buffer *run, size_t charge);
 static bool must_skip(const struct output *output, const struct rank_output *rank,
@@ -193,6 +195,14 @@ void output_add_rank(struct output *output, int rank, size_t node, const char *h
     output->rank[rank] = added;
 }
 
+void output_set_raw(struct output *output, int rank)
+{
+    struct source *source = &find_rank(output, rank)->stream[0].source;
+
+    source->is_raw = true;
+    source->is_timed = false;
+}
+
 /* If the rank's node was lost, its streams have not ended yet. */
 void output_again(struct output *output, int rank, const char *file)
 {
@@ -218,6 +228,8 @@ void output_bytes(struct output *output, int rank, enum frame_stream stream,
     tail_add(&from->tail, is_stderr, bytes, size);
     if (!from->shown)
         mailbox_give(output->mailbox, from->node, size);
+    else if (from->stream[is_stderr].source.is_raw)
+        show_raw(output, from, bytes, size);
     else if (output->is_folding)
         fold_bytes(output, from, is_stderr, bytes, size);
     else
@@ -485,6 +497,14 @@ static void show_bytes(struct output *output, struct rank_output *rank, bool is_
         if (!evtimer_pending(output->unfinished_timer, NULL))
             xevent_add(output->unfinished_timer, &soon);
     }
+}
+
+static void show_raw(struct output *output, struct rank_output *rank, const void *bytes, size_t size)
+{
+    struct buffer run = { 0 };
+
+    buffer_add(&run, bytes, size);
+    writer_add(output->writer[0], &rank->stream[0].source, &run, size);
 }
 
 static void queue(struct output *output, struct rank_output *rank, bool is_stderr,

@@ -58,6 +58,9 @@ struct output *output_new(struct event_base *base, const struct output_settings 
 void output_add_rank(struct output *output, int rank, size_t node, const char *host,
                      const char *label, bool shown, const char *file);
 
+/* The rank has a terminal of its own: its bytes are shown as they come. */
+void output_set_raw(struct output *output, int rank);
+
 /* Prepares for a restart of the rank, which then writes to another file: drops its last
  * lines. */
 void output_again(struct output *output, int rank, const char *file);

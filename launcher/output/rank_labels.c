@@ -76,6 +76,8 @@ void rank_labels_add(struct output *output, const struct plan *plan,
             output_add_rank(output, rank, n, plan_label(node), label,
                             (size_t)rank < shown_count ? shown[rank]
                                                        : options->show_ranks == NULL, file);
+            if (plan->has_terminal && plan_rank_has_input(plan, rank))
+                output_set_raw(output, rank);
             free(label);
             free(file);
         }
@@ -102,6 +104,8 @@ void rank_labels_again(struct output *output, const struct plan *plan,
 static char *label_of(const struct plan *plan, const struct options *options,
                       const struct plan_node *node, int rank)
 {
+    if (plan->has_terminal && plan_rank_has_input(plan, rank))
+        return xstrdup("");
     switch (options->label) {
     case LABEL_NONE:
         return xstrdup("");

@@ -45,6 +45,8 @@ static int   check_alone(struct plan *plan, const struct options *options,
                          struct error *err);
 static int   add_node(struct plan *plan, const struct selected *selected,
                       const struct common *common, struct error *err);
+static int   check_input(const struct plan *plan, const struct options *options,
+                         struct error *err);
 static void  add_labels(struct plan *plan);
 static int   check_ranks(const struct host *host, int ranks, int world_size,
                          const char *hostfile, struct error *err);
@@ -80,6 +82,9 @@ int plan_make(struct plan *plan, const struct options *options,
         .master_port = options->master_port,
         .one_gpu_per_rank = options->one_gpu_per_rank,
         .per_node = options->per_node,
+        .input_to = options->input_to,
+        .has_terminal = options->pty,
+        .terminal = options->pty ? dup_or_null(environ_value(here, "TERM")) : NULL,
         .max_restarts = options->max_restarts,
         .generation = options->first_generation,
         .first_generation = options->first_generation,
@@ -99,6 +104,8 @@ int plan_make(struct plan *plan, const struct options *options,
     for (i = 0; i < selection->count; i++)
         if (add_node(plan, &selection->node[i], &common, err) < 0)
             goto out;
+    if (plan_is_first(plan) && check_input(plan, options, err) < 0)
+        goto out;
     add_labels(plan);
     rc = check_env(plan, options, err);
 out:
@@ -168,6 +175,7 @@ void plan_clear(struct plan *plan)
     free(plan->master_addr);
     free(plan->notice_stem);
     free(plan->ckpt_marker);
+    free(plan->terminal);
     *plan = (struct plan){ 0 };
 }
 
@@ -339,6 +347,18 @@ static int add_node(struct plan *plan, const struct selected *selected,
     if (!is_exec && name_devices(node, host, options->per_node, err) < 0)
         return -1;
     return collect_env(node, host, common, err);
+}
+
+static int check_input(const struct plan *plan, const struct options *options, struct error *err)
+{
+    if (plan->command == COMMAND_EXEC && plan->has_terminal && plan->nodes > 1)
+        return err_set(err, "--pty needs one host, and there are %zu: name it with -i HOST (muster "
+                       "exec without a command is a prompt for all)", plan->nodes);
+    if (plan->input_to >= plan->world_size && !options->no_ssh &&
+        !command_is(plan->command, COMMAND_NODE_JOB))
+        return err_set(err, "--stdin %d: there is no such rank, the last one is %d", plan->input_to,
+                       plan->world_size - 1);
+    return 0;
 }
 
 static void add_labels(struct plan *plan)

@@ -71,6 +71,9 @@ struct plan {
     int               master_port; /* 0 until known */
     bool              one_gpu_per_rank;
     bool              per_node; /* each node has one rank, which sees all its GPUs */
+    int               input_to; /* a rank, INPUT_TO_ALL or INPUT_TO_NONE */
+    bool              has_terminal; /* that rank has one */
+    char             *terminal; /* TERM there; NULL: unknown */
 };
 
 /* Returns the name of a node in output, reports and tables. */
@@ -100,6 +103,12 @@ int plan_make_like(struct plan *made, const struct plan *plan, const struct sele
  * ranks get others. */
 void plan_tell_masters(const struct plan *plan, const struct options *options,
                        char *const *here);
+
+/* Does the rank get what comes on standard input? */
+static inline bool plan_rank_has_input(const struct plan *plan, int rank)
+{
+    return plan->input_to == INPUT_TO_ALL || plan->input_to == rank;
+}
 
 /* Prepares the plan for another start of all ranks, whose files get new names. */
 void plan_next_generation(struct plan *plan);

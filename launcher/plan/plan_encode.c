@@ -80,6 +80,8 @@ int plan_encode(const struct plan *plan, size_t node, const struct options *opti
         json_object_set_new(body, "launcher", launcher_words(plan));
     if (terms->replace_s > 0)
         json_object_set_new(body, "replace_s", json_real(terms->replace_s));
+    if (plan->has_terminal)
+        json_object_set_new(body, "window", json_pack("[i, i]", terms->rows, terms->columns));
     json_object_set_new(body, "ranks", add_ranks(&encoder, plan, node));
     free(encoder.last_argv);
     if (encoder.total > PLAN_BLOBS_MAX) {
@@ -188,18 +190,20 @@ static json_t *launcher_words(const struct plan *plan)
 static json_t *add_ranks(struct encoder *encoder, const struct plan *plan, size_t node)
 {
     const struct plan_node *where = &plan->node[node];
-    json_t                 *ranks = json_array();
+    json_t                 *ranks = json_array(), *rank;
     struct strlist          env = { 0 };
     int                     i;
 
     for (i = 0; i < where->ranks; i++) {
         plan_rank_env(plan, node, i, &env);
-        json_array_append_new(ranks, json_pack("{s:i, s:i, s:i, s:o, s:o}",
-                                               "rank", where->rank[i].rank,
-                                               "local_rank", where->rank[i].local_rank,
-                                               "slot", plan_rank_gpu(where, &where->rank[i]),
-                                               "argv", add_argv(encoder, &where->rank[i].argv),
-                                               "env", add_list(encoder, &env)));
+        rank = json_pack("{s:i, s:i, s:i, s:o, s:o}", "rank", where->rank[i].rank, "local_rank",
+                         where->rank[i].local_rank, "slot",
+                         plan_rank_gpu(where, &where->rank[i]), "argv",
+                         add_argv(encoder, &where->rank[i].argv), "env", add_list(encoder, &env));
+        if (plan_rank_has_input(plan, where->rank[i].rank))
+            json_object_set_new(rank, "input",
+                                json_string(plan->has_terminal ? "terminal" : "pipe"));
+        json_array_append_new(ranks, rank);
         strlist_clear(&env);
     }
     return ranks;

@@ -27,6 +27,7 @@ struct plan_terms {
     double      window_s;       /* how long the agent waits for a reconnection */
     bool        is_local;       /* the agent is our child */
     bool        is_check;       /* the ranks will not start, so the agent must write no files */
+    int         rows, columns;  /* of the user's terminal */
     bool        stays;          /* after its ranks the agent waits for another generation */
     double      replace_s;      /* time for a run of the same name to end; 0: none may run */
 };

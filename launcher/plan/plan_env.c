@@ -57,6 +57,8 @@ void plan_rank_env(const struct plan *plan, size_t node, int index, struct strli
 
     env_set(env, "MUSTER_RUN_ID", plan->run_id);
     env_setf(env, "MUSTER_GENERATION", "%d", plan->generation);
+    if (plan->terminal != NULL && plan_rank_has_input(plan, rank->rank))
+        env_set(env, "TERM", plan->terminal);
     if (plan->command == COMMAND_EXEC)
         return;
     for (i = 0; i < sizeof numbers / sizeof numbers[0]; i++)

@@ -18,6 +18,7 @@
 #define WIDTH 80
 
 static void    print_what(const struct plan *plan, FILE *out);
+static void    print_input(const struct plan *plan, FILE *out);
 static void    print_master(const struct plan *plan, FILE *out);
 static bool    is_alike(const struct plan_node *a, const struct plan_node *b, bool is_exec);
 static bool    is_same(const struct strlist *a, const struct strlist *b);
@@ -40,6 +41,7 @@ void plan_print(const struct plan *plan, FILE *out)
 
     if (plan->world_size > 0)
         print_what(plan, out);
+    print_input(plan, out);
     for (i = 0; i < plan->nodes; i = next) {
         const struct plan_node *node = &plan->node[i];
 
@@ -63,6 +65,16 @@ void plan_print(const struct plan *plan, FILE *out)
         if (node > first)
             print_env(&node->env, &first->env, "  environment: ", out);
     }
+}
+
+static void print_input(const struct plan *plan, FILE *out)
+{
+    const char *where = plan->has_terminal ? ", in a terminal" : "";
+
+    if (plan->input_to == INPUT_TO_ALL)
+        fprintf(out, "standard input: to all\n");
+    else if (plan->input_to != INPUT_TO_NONE)
+        fprintf(out, "standard input: to rank %d%s\n", plan->input_to, where);
 }
 
 /* Do the nodes differ only in names and numbers? With -v each node is shown. */

@@ -8,9 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "log.h"
+#include "input/terminal.h"
 #include "node/flow.h"
 #include "node/shared_machine.h"
 #include "plan/plan_encode.h"
@@ -267,6 +269,7 @@ static void send_plan(struct run *run, struct node *node, const struct plan *pla
     terms->replace_s = replace_s(run);
     terms->is_local = is_forked(run, node);
     terms->generation = node->generation;
+    terminal_size(STDIN_FILENO, &terms->rows, &terms->columns);
     if (!terms->is_local && terms->window_s > 0 && key->socket[0] == '\0')
         reconnect_make_key(node->reconnect, run->plan->run_id, node->plan->node_rank);
     terms->socket = key->socket;

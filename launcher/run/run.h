@@ -63,6 +63,8 @@ struct run {
     bool           is_reader_told; /* the user knows that the reader stalls */
     bool           is_stdout_lost; /* stdout cannot be written */
 
+    struct rank_input *input; /* rank_input.c; NULL: no rank gets input */
+
     /* Each by its own file. */
     struct phase        phase;         /* phase.c; progress.c: the nodes that it awaits */
     struct cost         cost;          /* costs.c */

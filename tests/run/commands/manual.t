@@ -15,7 +15,8 @@ defined_options() {
 # The other pages of section 1 are about programs that have options of their own.
 defined_options "$top_srcdir/doc/muster.1" "$top_srcdir"/doc/muster-*.7 \
     "$top_srcdir"/doc/muster-bcast.1 "$top_srcdir"/doc/muster-bootstrap.1 \
-    "$top_srcdir"/doc/muster-check.1 "$top_srcdir"/doc/muster-clean.1 >documented
+    "$top_srcdir"/doc/muster-check.1 "$top_srcdir"/doc/muster-clean.1 \
+    "$top_srcdir"/doc/muster-exec.1 >documented
 missing=$(comm -23 known documented | tr '\n' ' ')
 is "the manual has every option" "$missing" ""
 
@@ -26,7 +27,7 @@ section() {
     own=$top_srcdir/doc/muster-$1.1
     [ ! -e "$own" ] || sed 's/\\-/-/g' "$own" "$top_srcdir/doc/$(sed -n '1s/^\.so man[0-9]\///p' "$own")" 2>/dev/null
 }
-subcommands="run exec check clean bcast collect bootstrap doctor attach status stop kill drain scale resume"
+subcommands="run exec shell check clean bcast collect bootstrap doctor attach status stop kill drain scale resume"
 is "muster.1 has a section for each subcommand" \
     "$(for word in $subcommands help; do section "$word" | grep -q . || echo "$word"; done)" ""
 is "... and a line of the synopsis" "$(for word in $subcommands help; do

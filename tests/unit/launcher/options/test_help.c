@@ -132,7 +132,7 @@ static void list_is_complete(void **state)
         if (strcmp(word[0], "fold") == 0)
             assert_string_equal(line, "fold b - - exec");
         if (strcmp(word[0], "grace") == 0)
-            assert_string_equal(line, "grace - TIME 30 run,exec,check,clean");
+            assert_string_equal(line, "grace - TIME 30 run,exec,shell,check,clean");
         lines++;
     }
     for (i = 0; i < option_rows; i++)

@@ -160,10 +160,10 @@ static void options_end_at_the_script(void **state)
 static void options_without_effect(void **state)
 {
     (void)state;
-    REFUSE("--timeout: not an option of muster clean; it belongs to run, exec, check",
+    REFUSE("--timeout: not an option of muster clean; it belongs to run, exec, shell, check",
            "clean", "--timeout=5");
     REFUSE("--env: not an option of muster bcast", "bcast", "--env=A=b", "x");
-    REFUSE("--grace: not an option of muster bcast; it belongs to run, exec, check, clean",
+    REFUSE("--grace: not an option of muster bcast; it belongs to run, exec, shell, check, clean",
            "bcast", "--grace=1", "x");
     REFUSE("-b: not an option of muster run; it belongs to exec", "-b", "x");
     REFUSE("--kill: not an option of muster check; it belongs to clean; put options of "

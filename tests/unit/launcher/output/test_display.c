@@ -266,6 +266,39 @@ static void test_terminal(void **state)
     display_clear(&display);
 }
 
+/* A rank with a terminal of its own: its bytes pass, and others begin below them. */
+static void test_raw(void **state)
+{
+    struct display display;
+    struct source  shell = { .label = "", .is_raw = true }, other = { .label = "a: ",
+                                                                      .label_size = 3 };
+    struct buffer  out = { 0 };
+
+    (void)state;
+    display_init(&display, true);
+    run(&display, &other, "one\n", &out);
+    expect_text(&out, "a: one\n");
+    display_unfinished(&display, &other, &noon, "half", 4, &out);
+    run(&display, &shell, "\033[2J$ ", &out);
+    expect_text(&out, "a: half" ERASE "\033[2J$ ");
+    run(&display, &shell, "ls", &out);
+    run(&display, &other, "two\033[2J\nthree\n", &out);
+    expect_text(&out, "ls\r\na: two^[[2J\r\na: three\r\n");
+    run(&display, &shell, "\r\n", &out);
+    display_own(&display, "muster: x\n", 10, &out);
+    expect_text(&out, "\r\nmuster: x\r\n");
+    run(&display, &shell, "$ ", &out);
+    display_end(&display, &out);
+    expect_text(&out, "$ \r\n");
+    display_clear(&display);
+
+    display_init(&display, false);
+    run(&display, &shell, "\033[2J$ ", &out);
+    run(&display, &other, "two\n", &out);
+    expect_text(&out, "\033[2J$ \na: two\n");
+    display_clear(&display);
+}
+
 static void test_times(void **state)
 {
     struct source  one = source_of("te1: ", true), none = source_of("", true);
@@ -406,6 +439,7 @@ int main(void)
         cmocka_unit_test(test_pipe),
         cmocka_unit_test(test_pipe_without_label),
         cmocka_unit_test(test_terminal),
+        cmocka_unit_test(test_raw),
         cmocka_unit_test(test_times),
         cmocka_unit_test(test_out_is_emptied_on_the_way),
         cmocka_unit_test(test_tail),
