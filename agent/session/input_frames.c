@@ -5,7 +5,7 @@
 
 #include "session/agent.h"
 
-/* Less than this is told with what else there is to send. */
+/* A smaller credit waits for other frames, for a few milliseconds. */
 #define TELL_LEAST 4096
 
 static bool may_tell(const struct agent *agent);

@@ -29,9 +29,9 @@ struct stdin_reader {
     int                            fd;
     const struct stdin_reader_ops *ops;
     void                          *arg;
-    struct event                  *news;
-    int                            news_fd; /* eventfd: the thread has something for the loop */
-    int                            end_fd;  /* eventfd: the thread must end */
+    struct event                  *arrived;
+    int                            arrived_fd; /* eventfd: there is something for the loop */
+    int                            end_fd;     /* eventfd: the thread must end */
     pthread_t                      thread;
 
     pthread_mutex_t lock;
@@ -48,7 +48,7 @@ static ssize_t read_once(struct stdin_reader *reader, size_t wanted);
 static bool    is_in_background(int fd);
 static bool    must_end(const struct stdin_reader *reader, int wait_ms);
 static void    tell(struct stdin_reader *reader, ssize_t got, int error);
-static void    news_cb(evutil_socket_t fd, short what, void *arg);
+static void    arrived_cb(evutil_socket_t fd, short what, void *arg);
 
 struct stdin_reader *stdin_reader_new(struct event_base *base, int fd,
                                       const struct stdin_reader_ops *ops, void *arg)
@@ -59,14 +59,14 @@ struct stdin_reader *stdin_reader_new(struct event_base *base, int fd,
     reader->fd = fd;
     reader->ops = ops;
     reader->arg = arg;
-    reader->news_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    reader->arrived_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     reader->end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (reader->news_fd < 0 || reader->end_fd < 0)
+    if (reader->arrived_fd < 0 || reader->end_fd < 0)
         xalloc_die();
-    reader->news = event_new(base, reader->news_fd, EV_READ | EV_PERSIST, news_cb, reader);
-    if (reader->news == NULL)
+    reader->arrived = event_new(base, reader->arrived_fd, EV_READ | EV_PERSIST, arrived_cb, reader);
+    if (reader->arrived == NULL)
         xalloc_die();
-    xevent_add(reader->news, NULL);
+    xevent_add(reader->arrived, NULL);
     pthread_mutex_init(&reader->lock, NULL);
     pthread_cond_init(&reader->work, NULL);
     pthread_condattr_init(&monotonic);
@@ -96,7 +96,7 @@ void stdin_reader_free(struct stdin_reader *reader)
 
     if (reader == NULL)
         return;
-    event_free(reader->news);
+    event_free(reader->arrived);
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += END_S;
     pthread_mutex_lock(&reader->lock);
@@ -116,7 +116,7 @@ void stdin_reader_free(struct stdin_reader *reader)
     pthread_mutex_destroy(&reader->lock);
     pthread_cond_destroy(&reader->work);
     pthread_cond_destroy(&reader->over);
-    close(reader->news_fd);
+    close(reader->arrived_fd);
     close(reader->end_fd);
     free(reader);
 }
@@ -194,13 +194,13 @@ static void tell(struct stdin_reader *reader, ssize_t got, int error)
     reader->size = got > 0 ? (size_t)got : 0;
     reader->has_end = got <= 0;
     reader->error = got < 0 ? error : 0;
-    (void)!write(reader->news_fd, &one, sizeof one);
+    (void)!write(reader->arrived_fd, &one, sizeof one);
 }
 
 /* --- the event loop's side ------------------------------------------------- */
 
 /* The thread leaves the bytes alone until something is wanted again. */
-static void news_cb(evutil_socket_t fd, short what, void *arg)
+static void arrived_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct stdin_reader *reader = arg;
     uint64_t             count;

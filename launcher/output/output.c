@@ -63,6 +63,7 @@ struct output {
     uint64_t               lost;
     struct stream         *unfinished; /* the stream that was fed last, on a terminal */
     struct event          *unfinished_timer;
+    struct rank_output    *prompting; /* reads what the user types; NULL: no rank */
 };
 
 static void make_writers(struct output *output);
@@ -88,6 +89,7 @@ static bool must_skip(const struct output *output, const struct rank_output *ran
                       bool is_stderr);
 static void show_rest(struct output *output, struct rank_output *rank, bool is_stderr);
 static void tell_skipped(struct output *output, struct rank_output *rank, bool is_stderr);
+static struct stream *prompt_of(const struct output *output);
 static void unfinished_cb(evutil_socket_t fd, short what, void *arg);
 
 struct output *output_new(struct event_base *base, const struct output_settings *settings,
@@ -193,6 +195,11 @@ void output_add_rank(struct output *output, int rank, size_t node, const char *h
             .is_timed = output->settings.timestamps,
         };
     output->rank[rank] = added;
+}
+
+void output_set_prompting(struct output *output, int rank)
+{
+    output->prompting = find_rank(output, rank);
 }
 
 void output_set_raw(struct output *output, int rank)
@@ -481,6 +488,7 @@ static void show_bytes(struct output *output, struct rank_output *rank, bool is_
 {
     struct stream *stream = &rank->stream[is_stderr];
     struct buffer  run = { 0 };
+    struct timeval soon = clock_interval(UNFINISHED_S);
 
     output->held -= stream->line.held.size;
     linebuf_add(&stream->line, bytes, size, &run);
@@ -489,17 +497,29 @@ static void show_bytes(struct output *output, struct rank_output *rank, bool is_
     output->held += stream->line.held.size;
     queue(output, rank, is_stderr, &run, charge);
 
-    if (stream->line.held.size > 0 &&
-        (is_stderr ? output->settings.filter_err : output->settings.filter_out)) {
-        struct timeval soon = clock_interval(UNFINISHED_S);
-
+    if (!(is_stderr ? output->settings.filter_err : output->settings.filter_out))
+        return;
+    if (stream->line.held.size > 0)
         output->unfinished = stream;
-        if (!evtimer_pending(output->unfinished_timer, NULL))
-            xevent_add(output->unfinished_timer, &soon);
-    }
+    if ((stream->line.held.size > 0 || prompt_of(output) != NULL) &&
+        !evtimer_pending(output->unfinished_timer, NULL))
+        xevent_add(output->unfinished_timer, &soon);
 }
 
-static void show_raw(struct output *output, struct rank_output *rank, const void *bytes, size_t size)
+/* Returns the stream with a prompt for the user, or NULL. */
+static struct stream *prompt_of(const struct output *output)
+{
+    struct rank_output *rank = output->prompting;
+    int                 i;
+
+    for (i = 0; rank != NULL && i < 2; i++)
+        if (rank->stream[i].line.held.size > 0)
+            return &rank->stream[i];
+    return NULL;
+}
+
+static void show_raw(struct output *output, struct rank_output *rank, const void *bytes,
+                     size_t size)
 {
     struct buffer run = { 0 };
 
@@ -574,13 +594,15 @@ static void tell_skipped(struct output *output, struct rank_output *rank, bool i
 static void unfinished_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct output       *output = arg;
-    struct stream       *stream = output->unfinished;
-    const struct buffer *held = &stream->line.held;
-    size_t               size = held->size < UNFINISHED_MAX ? held->size : UNFINISHED_MAX;
+    struct stream       *prompt = prompt_of(output);
+    struct stream       *stream = prompt != NULL ? prompt : output->unfinished;
+    const struct buffer *held = stream != NULL ? &stream->line.held : NULL;
+    size_t               size = held == NULL ? 0 : held->size;
     struct timeval       soon = clock_interval(UNFINISHED_S);
 
     (void)fd;
     (void)what;
+    size = size < UNFINISHED_MAX ? size : UNFINISHED_MAX;
     if (size > 0 && held->bytes[size - 1] == '\r')
         size--;
     if (size > 0 && !writer_unfinished(output->writer[stream->source.is_stderr],

@@ -58,6 +58,9 @@ struct output *output_new(struct event_base *base, const struct output_settings 
 void output_add_rank(struct output *output, int rank, size_t node, const char *host,
                      const char *label, bool shown, const char *file);
 
+/* The rank reads what the user types: its unfinished line is a prompt, and is shown again after
+ * lines of others. */
+void output_set_prompting(struct output *output, int rank);
 /* The rank has a terminal of its own: its bytes are shown as they come. */
 void output_set_raw(struct output *output, int rank);
 

@@ -78,6 +78,8 @@ void rank_labels_add(struct output *output, const struct plan *plan,
                                                        : options->show_ranks == NULL, file);
             if (plan->has_terminal && plan_rank_has_input(plan, rank))
                 output_set_raw(output, rank);
+            else if (plan->input_to == rank)
+                output_set_prompting(output, rank);
             free(label);
             free(file);
         }

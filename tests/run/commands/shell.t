@@ -104,6 +104,32 @@ is "pdb without one" "$rc" 0
 ok "... as lines of that rank" grep -q 'node1:1: .*x is 7' out
 ok "... escape sequences do not pass" not grep -q "$(printf '\033\[2J')" out
 
+script_file asks <<END
+#!/bin/sh
+if [ "\$RANK" = 1 ]; then
+    printf 'name? '
+    read -r name
+    mkdir '$PWD/named'
+    printf 'age? '
+    read -r age
+    echo "\$name is \$age"
+else
+    until [ -e '$PWD/named' ]; do sleep 0.1; done
+    sleep 1
+    echo tick
+fi
+END
+on_terminal muster -H node1:2 --stdin=1 "$PWD/asks" <<'END'
+expect name\?
+type Ann\n
+expect age\?
+expect tick
+expect age\?
+type 7\n
+END
+is "a prompt is shown again after a line of another rank" "$rc" 0
+ok "... the answers reach it" grep -q 'Ann is 7' out
+
 while read -r wanted command; do
     # shellcheck disable=SC2086
     run $command
