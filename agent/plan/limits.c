@@ -46,13 +46,16 @@ int limits_check(const struct node_plan *plan, struct failure *failure)
                ? -1 : 0;
 }
 
-/* Each rank needs stdin, stdout, stderr, PMI, its log file and the eventfd of the log file. */
+/* Each rank needs stdout, stderr, PMI, its log file and the eventfd of the log file; some need
+ * stdin. */
 static int check_descriptors(const struct node_plan *plan, struct failure *failure)
 {
-    int           each = 3 + (plan->kvsname != NULL) + 2 * (plan->log_dir != NULL);
+    int           each = 2 + (plan->kvsname != NULL) + 2 * (plan->log_dir != NULL), i;
     rlim_t        need = DESCRIPTORS_OWN + (rlim_t)plan->ranks * (rlim_t)each;
     struct rlimit limit;
 
+    for (i = 0; i < plan->ranks; i++)
+        need += plan->rank[i].input != INPUT_NOWHERE;
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= need)
         return 0;
     return failure_set(failure, EXIT_CREATE, "raise ulimit -Hn on that node",
