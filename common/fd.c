@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -131,6 +132,14 @@ bool fd_write_file(const char *path, const char *text)
     taken = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
     close(fd);
     return taken;
+}
+
+bool fd_is_same_file(int one, int other)
+{
+    struct stat a, b;
+
+    return fstat(one, &a) == 0 && fstat(other, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
 }
 
 size_t fd_columns(int fd)

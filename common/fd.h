@@ -33,6 +33,9 @@ ssize_t fd_read_file(const char *path, char *text, size_t size);
  * accepted. */
 bool fd_write_file(const char *path, const char *text);
 
+/* Are both open, and the same file, pipe or terminal? */
+bool fd_is_same_file(int one, int other);
+
 /* Returns the width of a terminal, 80 if unknown; 0: fd is no terminal. */
 size_t fd_columns(int fd);
 

@@ -25,6 +25,7 @@
 #include "commands/commands.h"
 #include "commands/detach.h"
 #include "commands/first_hosts.h"
+#include "commands/prompt.h"
 #include "doctor/doctor.h"
 #include "history/history.h"
 #include "log.h"
@@ -43,7 +44,10 @@ static void  crypto_free(void *old, const char *file, int line);
 static void  reset_signals(void);
 static void  open_standard_fds(void);
 static int   resume(const struct options *options);
+static int   exec(const struct options *options);
+static int   push(const struct options *options, struct first_hosts *first);
 static int   run(const struct options *options);
+static int   run_on(const struct options *options, struct first_hosts *first);
 static int   print_plan(const struct options *options, const struct plan *plan);
 
 /* What each subcommand does; a job is what run() gives the nodes to do instead of ranks. */
@@ -52,7 +56,7 @@ static const struct {
     const struct node_job *job;
 } commands[COMMANDS] = {
     [COMMAND_RUN] = { .run = run },
-    [COMMAND_EXEC] = { .run = run },
+    [COMMAND_EXEC] = { .run = exec },
     [COMMAND_CHECK] = { .run = run },
     [COMMAND_CLEAN] = { .run = run, .job = &clean_job },
     [COMMAND_BCAST] = { .run = run, .job = &bcast_job },
@@ -181,32 +185,50 @@ static int resume(const struct options *options)
     return status;
 }
 
-/* Each step needs the result of the one before. The first step that fails determines the exit
- * status. */
+/* Without a command its lines are commands. */
+static int exec(const struct options *options)
+{
+    return options->script != NULL ? run(options) : prompt_run(options, push, run_on);
+}
+
+static int push(const struct options *options, struct first_hosts *first)
+{
+    return push_files(options, &first->selection, environ);
+}
+
 static int run(const struct options *options)
 {
     struct first_hosts first = { 0 };
+    int                status = first_hosts_find(options, environ, &first);
+
+    if (status == 0)
+        status = run_on(options, &first);
+    first_hosts_clear(&first);
+    return status;
+}
+
+/* Each step needs the result of the one before. The first step that fails determines the exit
+ * status. */
+static int run_on(const struct options *options, struct first_hosts *first)
+{
     struct selection   world;
     struct program     program = { 0 };
     struct plan        plan = { 0 };
-    struct plan_source source = { options, &first.selection, &program, environ };
+    struct plan_source source = { options, &first->selection, &program, environ };
     struct error       err;
-    int                status = first_hosts_find(options, environ, &first);
+    int                status = EXIT_USAGE;
 
-    if (status != 0)
-        goto out;
-    status = EXIT_USAGE;
     if (program_find(options, environ, options->cwd, &program, &status, &err) < 0)
         goto failed;
-    if ((status = first_hosts_wait(options, environ, &first)) != 0)
+    if ((status = first_hosts_wait(options, environ, first)) != 0)
         goto out;
     status = EXIT_USAGE;
-    world = (struct selection){ first.selection.node, first.count };
+    world = (struct selection){ first->selection.node, first->count };
     if (plan_make(&plan, options, &world, &program, environ, &err) < 0)
         goto failed;
     plan.source = &source;
     plan_tell_masters(&plan, options, environ);
-    if (!options->dry_run && (status = push_files(options, &first.selection, environ)) != 0)
+    if (!options->dry_run && (status = push(options, first)) != 0)
         goto out;
     if (options->dry_run)
         status = print_plan(options, &plan);
@@ -224,7 +246,6 @@ failed:
 out:
     plan_clear(&plan);
     program_clear(&program);
-    first_hosts_clear(&first);
     return status;
 }
 

@@ -29,8 +29,7 @@ static void log_begin(struct run_dir *dir);
 static void log_line(const char *line, size_t size, void *arg);
 static void log_done(size_t node, size_t bytes, void *arg);
 static void log_failed(bool is_stderr, int error, void *arg);
-static bool home_is_there(const char *runs);
-static int  make_path(const char *path, struct error *err);
+static bool home_is_there(const char *path);
 static int  begin_again(struct run_dir *dir, const struct plan *plan, struct error *err);
 static bool has_begun(int dir_fd, const char *name, int generation);
 static json_t *cost_before(int dir_fd);
@@ -56,12 +55,12 @@ int run_dir_open(struct run_dir *dir, const struct plan *plan, const struct opti
     if (runs == NULL)
         return err_set(err, "HOME is not set");
     dir->path = xasprintf("%s/%s", runs, plan->run_id);
-    if (!home_is_there(runs)) {
-        err_set(err, "HOME is %s: %s", getenv("HOME"), strerror(errno));
+    if (run_dir_make_above(dir->path, err) < 0)
+        goto out;
+    if (options->resumed == NULL && mkdir(dir->path, 0700) < 0) {
+        err_set(err, "%s: %s", dir->path, strerror(errno));
         goto out;
     }
-    if (options->resumed == NULL && make_path(dir->path, err) < 0)
-        goto out;
     dir->fd = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (dir->fd >= 0)
         dir->log_fd = openat(dir->fd, "log", O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW |
@@ -150,30 +149,31 @@ static void log_failed(bool is_stderr, int error, void *arg)
     (void)is_stderr, (void)error, (void)arg;
 }
 
-/* Does the home exist? We create directories below it, but not the home itself. */
-static bool home_is_there(const char *runs)
+/* Like mkdir -p of the directory above, with no access for other users. */
+int run_dir_make_above(const char *path, struct error *err)
 {
-    const char *home = getenv("HOME");
-
-    return home == NULL || strncmp(runs, home, strlen(home)) != 0 || access(home, F_OK) == 0;
-}
-
-/* Like mkdir -p, with no access for other users. */
-static int make_path(const char *path, struct error *err)
-{
-    char *copy = xstrdup(path), *slash = copy;
+    char *copy, *slash;
     int   rc = 0;
 
+    if (!home_is_there(path))
+        return err_set(err, "HOME is %s: %s", getenv("HOME"), strerror(errno));
+    copy = slash = xstrdup(path);
     while (rc == 0 && (slash = strchr(slash + 1, '/')) != NULL) {
         *slash = '\0';
         if (mkdir(copy, 0700) < 0 && errno != EEXIST)
             rc = err_set(err, "%s: %s", copy, strerror(errno));
         *slash = '/';
     }
-    if (rc == 0 && mkdir(path, 0700) < 0)
-        rc = err_set(err, "%s: %s", path, strerror(errno));
     free(copy);
     return rc;
+}
+
+/* Does the home exist? We create directories below it, but not the home itself. */
+static bool home_is_there(const char *path)
+{
+    const char *home = getenv("HOME");
+
+    return home == NULL || strncmp(path, home, strlen(home)) != 0 || access(home, F_OK) == 0;
 }
 
 /* Begins a generation of a resumed run: removes the old result, and claims the generation

@@ -71,6 +71,8 @@ void run_dir_remove_old(const char *runs, const char *but);
 
 /* For any caller with a descriptor of a run directory: */
 
+/* Makes all directories above path, except the home. -1 with err. */
+int run_dir_make_above(const char *path, struct error *err);
 /* Returns the process that holds the lock: the launcher, while it lives. 0: no process; -1: a
  * process whose pid is not visible here. A pid in a file is not enough, since pids are
  * reused. */

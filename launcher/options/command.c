@@ -21,9 +21,9 @@
 const struct command_row command_table[COMMANDS] = {
     [COMMAND_RUN] = { "run", "[run] [OPTIONS] SCRIPT [ARGS...]",
                       "start a script, one rank per slot, as deepspeed does", RANKS, SCRIPT },
-    [COMMAND_EXEC] = { "exec", "exec [OPTIONS] [--] COMMAND [ARGS...]",
-                       "run a command once per host, as pdsh does", RANKS, SCRIPT,
-                       .missing = "no command to run" },
+    [COMMAND_EXEC] = { "exec", "exec [OPTIONS] [[--] COMMAND [ARGS...]]",
+                       "run a command once per host, as pdsh does; without one: a prompt", RANKS,
+                       SCRIPT },
     [COMMAND_SHELL] = { "shell", "shell [OPTIONS] [--] [HOST [COMMAND [ARGS...]]]",
                         "log in to a host, as ssh -t does", RANKS, SCRIPT },
     [COMMAND_CHECK] = { "check", "check [OPTIONS] [-- ARGS of muster-train check]",

@@ -382,6 +382,8 @@ static void env_name_of(const struct option_row *row, char name[ENV_NAME_BYTES])
 static int words_check(const struct options *options, struct error *err);
 static int shell_take(struct options *options, struct error *err);
 static int input_check(struct options *options, struct error *err);
+static int prompt_check(const struct options *options, struct error *err);
+static bool stdin_is_null(void);
 static int members_check(const struct options *options, struct error *err);
 static int options_check(struct options *options, struct error *err)
 {
@@ -442,10 +444,34 @@ static int words_check(const struct options *options, struct error *err)
     if ((row->first == FIRST_SCRIPT && options->script == NULL && row->missing != NULL) ||
         count < row->least)
         return err_set(err, "%s: muster %s", row->missing, row->synopsis);
+    if (options->command == COMMAND_EXEC && options->script == NULL)
+        return prompt_check(options, err);
     if (row->most != ANY_NUMBER && count > row->most)
         return err_set(err, "muster %s takes %s, not also '%.100s'", row->name, row->takes,
                        options->args.item[row->most]);
     return 0;
+}
+
+/* Without a command muster exec reads its commands from standard input. */
+static int prompt_check(const struct options *options, struct error *err)
+{
+    const char *name = options->dry_run        ? "--dry-run needs one: "
+                       : options->json != NULL ? "--json needs one: "
+                       : options->pty          ? "--pty needs one: "
+                                               : "";
+
+    if (name[0] == '\0' && !stdin_is_null())
+        return 0;
+    return err_set(err, "no command to run: %smuster %s", name,
+                   command_table[COMMAND_EXEC].synopsis);
+}
+
+static bool stdin_is_null(void)
+{
+    struct stat about;
+
+    return fstat(STDIN_FILENO, &about) < 0 ||
+           (S_ISCHR(about.st_mode) && about.st_rdev == makedev(1, 3));
 }
 
 /* muster shell HOST is muster exec --pty on that host, with a login shell there. */
@@ -482,14 +508,10 @@ static int shell_take(struct options *options, struct error *err)
  * unless the user gives it to a rank; what muster exec gets from a pipe or a file goes to all. */
 static int input_check(struct options *options, struct error *err)
 {
-    struct stat about;
-    bool        is_null = fstat(STDIN_FILENO, &about) < 0 ||
-                   (S_ISCHR(about.st_mode) && about.st_rdev == makedev(1, 3));
-
     if (options->input_to == INPUT_TO_AUTO && options->pty)
         options->input_to = 0;
     if (options->input_to == INPUT_TO_AUTO)
-        options->input_to = options->command == COMMAND_EXEC && !is_null &&
+        options->input_to = options->command == COMMAND_EXEC && !stdin_is_null() &&
                                     !isatty(STDIN_FILENO)
                                 ? INPUT_TO_ALL : INPUT_TO_NONE;
     if (options->pty && options->input_to < 0)

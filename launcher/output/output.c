@@ -13,10 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "fd.h"
 #include "log.h"
 #include "output/fold.h"
 #include "output/linebuf.h"
@@ -70,7 +70,6 @@ static void make_writers(struct output *output);
 static void done_cb(size_t node, size_t bytes, void *arg);
 static void failed_cb(bool is_stderr, int error, void *arg);
 static void over_cb(void *arg);
-static bool is_same_file(int one, int other);
 static struct rank_output *find_rank(const struct output *output, int rank);
 static void rank_free(struct rank_output *rank);
 static void rank_clear(struct rank_output *rank);
@@ -121,7 +120,7 @@ static void make_writers(struct output *output)
     const int both[2] = { set->out_fd, set->err_fd };
     const int out[2] = { set->out_fd, set->out_fd }, err[2] = { set->err_fd, set->err_fd };
 
-    if (is_same_file(set->out_fd, set->err_fd)) {
+    if (fd_is_same_file(set->out_fd, set->err_fd)) {
         output->writer[0] = output->writer[1] =
             writer_new(both, set->filter_out && set->filter_err, &ops, output);
         return;
@@ -149,14 +148,6 @@ static void over_cb(void *arg)
     struct output *output = arg;
 
     mailbox_wake(output->mailbox);
-}
-
-static bool is_same_file(int one, int other)
-{
-    struct stat a, b;
-
-    return fstat(one, &a) == 0 && fstat(other, &b) == 0 && a.st_dev == b.st_dev &&
-           a.st_ino == b.st_ino;
 }
 
 void output_add_rank(struct output *output, int rank, size_t node, const char *host,
@@ -197,17 +188,13 @@ void output_add_rank(struct output *output, int rank, size_t node, const char *h
     output->rank[rank] = added;
 }
 
-void output_set_prompting(struct output *output, int rank)
-{
-    output->prompting = find_rank(output, rank);
-}
-
-void output_set_raw(struct output *output, int rank)
+void output_set_input(struct output *output, int rank, bool has_terminal)
 {
     struct source *source = &find_rank(output, rank)->stream[0].source;
 
-    source->is_raw = true;
-    source->is_timed = false;
+    output->prompting = has_terminal ? NULL : find_rank(output, rank);
+    source->is_raw = has_terminal;
+    source->is_timed = source->is_timed && !has_terminal;
 }
 
 /* If the rank's node was lost, its streams have not ended yet. */

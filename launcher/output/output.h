@@ -59,10 +59,8 @@ void output_add_rank(struct output *output, int rank, size_t node, const char *h
                      const char *label, bool shown, const char *file);
 
 /* The rank reads what the user types: its unfinished line is a prompt, and is shown again after
- * lines of others. */
-void output_set_prompting(struct output *output, int rank);
-/* The rank has a terminal of its own: its bytes are shown as they come. */
-void output_set_raw(struct output *output, int rank);
+ * lines of others. If it has a terminal of its own, its bytes are shown as they come. */
+void output_set_input(struct output *output, int rank, bool has_terminal);
 
 /* Prepares for a restart of the rank, which then writes to another file: drops its last
  * lines. */

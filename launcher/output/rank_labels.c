@@ -76,10 +76,8 @@ void rank_labels_add(struct output *output, const struct plan *plan,
             output_add_rank(output, rank, n, plan_label(node), label,
                             (size_t)rank < shown_count ? shown[rank]
                                                        : options->show_ranks == NULL, file);
-            if (plan->has_terminal && plan_rank_has_input(plan, rank))
-                output_set_raw(output, rank);
-            else if (plan->input_to == rank)
-                output_set_prompting(output, rank);
+            if (plan->input_to == rank)
+                output_set_input(output, rank, plan->has_terminal);
             free(label);
             free(file);
         }

@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 # terminal.py STEPS COMMAND... - run it on a terminal of its own, of 33 rows and 101 columns
 #
-# STEPS is a file with a step in each line:
-#     expect REGEX    wait until what the terminal has shown since the last expect has this
-#     type TEXT       as keys, with Python's escapes: \r is Enter, \x03 is Ctrl-C
+# STEPS is a file with a step in each line. TEXT may have Python's escapes: \r is Enter, \x03 is Ctrl-C
+#     see TEXT        wait until the terminal has shown it since the last step of this kind
+#     expect REGEX    the same for a pattern
+#     type TEXT       as keys
 #     size ROWS COLS  the user makes the window another size
 #     kill SIGNAL     to the command
+#     mode normal     wait until the terminal itself edits lines, and Ctrl-C is a signal
+#     end STATUS      the command ends with that
 # Prints what the terminal shows, and then "keys: lines" or "keys: raw": how the terminal was left.
-# Exits with the status of the command (128 + its signal), or with 99 if an expect was in vain.
+# Exits with the status of the command (128 + its signal), or with 99 if a step was in vain; with 0 if
+# there was an "end".
 # SPDX-License-Identifier: Apache-2.0
-import codecs
 import fcntl
 import os
 import pty
@@ -22,40 +25,62 @@ import termios
 import time
 
 LIMIT_S = 120
+LINES = termios.ICANON | termios.ECHO | termios.ISIG
 
 
 def resize(rows, columns):
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
 
+def is_normal():
+    return termios.tcgetattr(terminal)[3] & LINES == LINES
+
+
 def read(timeout):
-    """Returns what is shown next; empty: the command has ended; None: nothing in that time."""
-    if not select.select([terminal], [], [], timeout)[0]:
-        return None
-    try:
-        return os.read(terminal, 65536)
-    except OSError:
-        return b""
-
-
-def expect(pattern):
+    """Keeps what is shown next. False: the command has ended."""
     global fresh, shown
+    if not select.select([terminal], [], [], timeout)[0]:
+        return True
+    try:
+        got = os.read(terminal, 65536)
+    except OSError:
+        got = b""
+    fresh += got
+    shown += got
+    return got != b""
+
+
+def wait(is_true, step):
     until = time.monotonic() + LIMIT_S
-    while not (found := re.search(pattern, fresh, re.DOTALL)):
-        got = read(max(0, until - time.monotonic()))
-        if not got:
-            leave(f"\nwaited in vain for {pattern!r}\n", 99)
-        fresh += got
-        shown += got
-    fresh = fresh[found.end():]
+    while not is_true():
+        if not read(0.05) or time.monotonic() > until:
+            give_up(step)
 
 
-def leave(text, status=None):
+def give_up(step):
+    leave(f"\nin vain: {step}\n")
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    sys.exit(99)
+
+
+def expect(pattern, step):
+    global fresh
+    wait(lambda: re.search(pattern, fresh, re.DOTALL), step)
+    fresh = fresh[re.search(pattern, fresh, re.DOTALL).end():]
+
+
+def status_of_the_end():
+    until = time.monotonic() + LIMIT_S
+    while read(1):
+        if time.monotonic() > until:
+            give_up("it does not end")
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return status if status >= 0 else 128 - status
+
+
+def leave(text):
     sys.stdout.write(shown.decode(errors="replace").replace("\r", "") + text)
-    if status is not None:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        sys.exit(status)
 
 
 shown = fresh = b""
@@ -66,21 +91,30 @@ if pid == 0:
     os.execvp(sys.argv[2], sys.argv[2:])
 resize(33, 101)
 os.write(opener, b"x")
-for line in open(sys.argv[1]):
-    word, _, rest = line.rstrip("\n").partition(" ")
-    if word == "expect":
-        expect(rest.encode())
+wanted = None
+with open(sys.argv[1], encoding="utf-8") as file:
+    steps = file.read().splitlines()
+for step in steps:
+    word, _, rest = step.partition(" ")
+    text = rest.encode().decode("unicode_escape").encode("latin-1") if word in ("see", "type") else b""
+    if word == "see":
+        expect(re.escape(text), step)
+    elif word == "expect":
+        expect(rest.encode(), step)
     elif word == "type":
-        os.write(terminal, codecs.decode(rest, "unicode_escape").encode("latin-1"))
+        os.write(terminal, text)
     elif word == "size":
         resize(*map(int, rest.split()))
     elif word == "kill":
         os.kill(pid, getattr(signal, "SIG" + rest))
-while got := read(LIMIT_S):
-    shown += got
-if got is None:
-    leave("\nthe command did not end\n", 99)
-status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-is_line = termios.tcgetattr(terminal)[3] & termios.ICANON
-leave("keys: lines\n" if is_line else "keys: raw\n")
-sys.exit(status if status >= 0 else 128 - status)
+    elif word == "mode":
+        wait(is_normal, step)
+    else:
+        assert word == "end", step
+        wanted = int(rest)
+status = status_of_the_end()
+leave("keys: lines\n" if is_normal() else "keys: raw\n")
+if wanted is not None:
+    print("exit status", status)
+    status = 0 if status == wanted else 99
+sys.exit(status)
