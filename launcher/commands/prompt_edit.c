@@ -143,7 +143,11 @@ static int next_character(EditLine *editor, wchar_t *character)
             return -1;
         }
         rc = mbrtowc(character, &byte, 1, &state);
-        if (rc == (size_t)-1) { /* not a character: we do as if it had not been typed */
+        if (rc == (size_t)-1) { /* drop what came before, or also this byte */
+            state = (mbstate_t){ 0 };
+            rc = mbrtowc(character, &byte, 1, &state);
+        }
+        if (rc == (size_t)-1) {
             state = (mbstate_t){ 0 };
             rc = (size_t)-2;
         }

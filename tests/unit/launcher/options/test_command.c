@@ -3,7 +3,63 @@
  */
 #include "config.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "options_fixture.h"
+
+static void input_from(const char *path)
+{
+    int fd = open(path, O_RDONLY);
+
+    assert_true(fd >= 0);
+    assert_int_equal(dup2(fd, STDIN_FILENO), STDIN_FILENO);
+    close(fd);
+}
+
+/* Who gets standard input. */
+static void input(void **state)
+{
+    (void)state;
+    input_from("/dev/zero");
+    ACCEPT("exec", "x");
+    assert_int_equal(options.input_to, INPUT_TO_ALL);
+    ACCEPT("exec", "--nostdin", "x");
+    assert_int_equal(options.input_to, INPUT_TO_NONE);
+    ACCEPT("x");
+    assert_int_equal(options.input_to, INPUT_TO_NONE);
+    ACCEPT("--stdin=all", "x");
+    assert_int_equal(options.input_to, INPUT_TO_ALL);
+    ACCEPT("--input", "3", "x");
+    assert_int_equal(options.input_to, 3);
+    ACCEPT("--pty", "x");
+    assert_int_equal(options.input_to, 0);
+    REFUSE("--stdin: 'three' is neither a rank nor all or none", "--stdin=three", "x");
+    REFUSE("--stdin: '-1' is neither", "--stdin=-1", "x");
+    REFUSE("--pty needs one rank", "--pty", "--stdin=all", "x");
+    REFUSE("--detach cannot be used together with --stdin", "--detach", "--stdin=1", "x");
+    input_from("/dev/null");
+    ACCEPT("exec", "x");
+    assert_int_equal(options.input_to, INPUT_TO_NONE);
+}
+
+/* muster shell is muster exec on one host. */
+static void shell(void **state)
+{
+    (void)state;
+    ACCEPT("shell", "-H", "te1,te2", "te2");
+    assert_int_equal(options.command, COMMAND_EXEC);
+    assert_string_equal(options.include, "te2");
+    assert_string_equal(options.script, "sh");
+    assert_true(options.pty && options.largest_status);
+    ACCEPT("shell", "--hostfile=none", "te2", "top", "-b");
+    assert_string_equal(options.script, "top");
+    assert_string_equal(options.args.item[0], "-b");
+    ACCEPT("shell", "me@te9");
+    assert_string_equal(options.hosts, "me@te9");
+    assert_null(options.include);
+    REFUSE("which host? muster shell [OPTIONS]", "shell");
+}
 
 static void commands(void **state)
 {
@@ -31,7 +87,14 @@ static void commands(void **state)
     ACCEPT("-q", "run", "x");
     assert_string_equal(options.script, "run");
     REFUSE("a script called run is ./run", "run");
-    REFUSE("no command", "exec", "-b");
+    input_from("/dev/null");
+    REFUSE("no command to run: muster exec [OPTIONS] [[--] COMMAND [ARGS...]]", "exec", "-b");
+    input_from("/dev/zero");
+    ACCEPT("exec", "-b");
+    assert_null(options.script);
+    REFUSE("no command to run: --dry-run needs one", "exec", "--dry-run");
+    REFUSE("no command to run: --json needs one", "exec", "--json=-");
+    REFUSE("no command to run: --pty needs one", "exec", "--pty");
     REFUSE("after '--'", "check", "-b", "8");
     REFUSE("after '--'", "check", "--dtype", "float");
     REFUSE("muster exec", "--hosts=a", "exec", "x");
@@ -74,7 +137,6 @@ static void words_of_a_subcommand(void **state)
     assert_string_equal(options.run, "r");
     REFUSE("nothing to copy: muster bcast [OPTIONS] [NODE:]PATH...", "bcast");
     REFUSE("nothing to copy: muster collect [OPTIONS] PATH...", "collect", "--to=d");
-    REFUSE("no command to run: muster exec [OPTIONS] [--] COMMAND [ARGS...]", "exec");
     REFUSE("no nodes named: muster drain [OPTIONS] RUN HOST...", "drain");
     REFUSE("no nodes named", "drain", "r");
     REFUSE("muster clean takes options only, not also 'a'", "clean", "a");
@@ -109,7 +171,7 @@ static void commands_that_take_a_run(void **state)
     REFUSE("'stop' comes before the options", "-q", "stop");
     REFUSE("muster stop takes one run", "stop", "a", "b");
     REFUSE("muster status takes one run, after its options", "status", "a", "--json=f");
-    REFUSE("--json: not an option of muster attach; it belongs to run, exec, check, clean, "
+    REFUSE("--json: not an option of muster attach; it belongs to run, exec, shell, check, clean, "
            "bcast, collect, bootstrap, doctor, status", "attach", "--json=f");
     REFUSE("--hosts: not an option of muster status", "status", "--hosts=a");
     REFUSE("--detach: not an option of muster exec; it belongs to run, check", "exec",
@@ -120,6 +182,8 @@ static void commands_that_take_a_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(input, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(shell, set_up, tear_down),
         cmocka_unit_test_setup_teardown(commands, set_up, tear_down),
         cmocka_unit_test_setup_teardown(words_of_a_subcommand, set_up, tear_down),
         cmocka_unit_test_setup_teardown(commands_that_take_a_run, set_up, tear_down),
