@@ -25,7 +25,11 @@ is "each line is a command for sh on each node" "$(cat status) $(wrote)" \
 is "... one after the other" "$(sed 's/node.: //; s/a  b/2/' out | uniq | tr '\n' ' ')" "0ne 2 "
 printf 'echo first\necho last' | lines_to
 is "the last line needs no newline" "$(wrote)" "node1: first|node1: last|node2: first|node2: last|"
-printf 'cat; echo end\necho more\n' | lines_to
+# More lines than are read at once, so that there is something to take.
+many() {
+    seq -f '# %.0f, which is only here to be read' 5000
+}
+{ echo 'cat; echo end'; many; echo 'echo more'; } | lines_to
 is "a command does not take the lines after it" "$(wrote)" \
     "node1: end|node1: more|node2: end|node2: more|"
 lines_to </dev/null
@@ -109,7 +113,7 @@ run sh -c 'printf "!echo node2 >hosts\necho x\n" | exec muster exec --hostfile h
 is "the hosts are read once" "$(cat out)" "node1: x"
 
 # ---- the prompt's own words ----
-printf '!echo here $PPID | wc -l; cat\necho x\n' | lines_to
+{ echo '!echo here $PPID | wc -l; cat'; many; echo 'echo x'; } | lines_to
 is "!: on this machine, which takes no lines either" "$(wrote)" "1|node1: x|node2: x|"
 printf 'help\n' | lines_to
 is "help" "$(cat status) $(grep -c '^@HOSTS\|^!COMMAND\|^hosts\|^exit' out)" "0 5"

@@ -35,7 +35,7 @@ struct caller {
     bool has_spoken;
 };
 
-struct input {
+struct script {
     const uint8_t *at, *end;
 };
 
@@ -182,9 +182,9 @@ static void settle(int link_fd)
 
 /* ---- events ---- */
 
-static unsigned take_byte(struct input *input)
+static unsigned take_byte(struct script *script)
 {
-    return input->at < input->end ? *input->at++ : 0;
+    return script->at < script->end ? *script->at++ : 0;
 }
 
 static void say(int fd, const void *bytes, size_t size)
@@ -193,13 +193,13 @@ static void say(int fd, const void *bytes, size_t size)
         (void)!send(fd, bytes, size, MSG_DONTWAIT);
 }
 
-static size_t say_bytes(int fd, struct input *input)
+static size_t say_bytes(int fd, struct script *script)
 {
-    size_t size = take_byte(input);
+    size_t size = take_byte(script);
 
-    size = size < (size_t)(input->end - input->at) ? size : (size_t)(input->end - input->at);
-    say(fd, input->at, size);
-    input->at += size;
+    size = size < (size_t)(script->end - script->at) ? size : (size_t)(script->end - script->at);
+    say(fd, script->at, size);
+    script->at += size;
     return size;
 }
 
@@ -214,10 +214,10 @@ static void say_frame(int fd, const struct frame *frame)
 
 /* RECONNECT, right in everything unless a bit of how says otherwise. Either end may be one
  * generation ahead. */
-static void say_attach(struct caller *caller, struct input *input)
+static void say_attach(struct caller *caller, struct script *script)
 {
-    unsigned      how = take_byte(input);
-    int64_t       received = (int64_t)agent.link.resend.begin + (int)take_byte(input) - 1;
+    unsigned      how = take_byte(script);
+    int64_t       received = (int64_t)agent.link.resend.begin + (int)take_byte(script) - 1;
     char         *text = xasprintf("{\"socket\":\"%s\",\"token\":\"%s\",\"received\":%lld}",
                                    agent.plan.socket, how & 1 ? NOT_TOKEN : TOKEN,
                                    (long long)received);
@@ -231,10 +231,10 @@ static void say_attach(struct caller *caller, struct input *input)
     free(text);
 }
 
-static void say_ack(struct input *input)
+static void say_ack(struct script *script)
 {
     const struct resend_queue *queue = &agent.link.resend;
-    unsigned             more = take_byte(input);
+    unsigned             more = take_byte(script);
     unsigned char        body[8];
     struct frame         ack = { .type = FRAME_ACK, .generation = GENERATION, .body = body,
                                  .size = sizeof body };
@@ -244,21 +244,21 @@ static void say_ack(struct input *input)
     say_frame(launcher, &ack);
 }
 
-static void agent_says(struct input *input)
+static void agent_says(struct script *script)
 {
     static const unsigned char body[255];
     struct frame               frame = { .type = FRAME_OUTPUT, .stream = STREAM_STDOUT,
                                          .generation = GENERATION, .body = body };
 
-    frame.size = take_byte(input);
+    frame.size = take_byte(script);
     frame_put(agent.link.wire, &frame);
     link_flush(&agent.link);
 }
 
-static void play(struct input *input)
+static void play(struct script *script)
 {
-    unsigned       letter = take_byte(input);
-    struct caller *caller = &callers[take_byte(input) % CALLERS];
+    unsigned       letter = take_byte(script);
+    struct caller *caller = &callers[take_byte(script) % CALLERS];
     struct error   err;
 
     attaching = NULL;
@@ -269,10 +269,10 @@ static void play(struct input *input)
         must(caller->fd > 0, "cannot knock");
         break;
     case 'A':
-        say_attach(caller, input);
+        say_attach(caller, script);
         break;
     case 'B': /* any bytes */
-        caller->has_spoken = say_bytes(caller->fd, input) > 0 || caller->has_spoken;
+        caller->has_spoken = say_bytes(caller->fd, script) > 0 || caller->has_spoken;
         break;
     case 'X':
         if (caller->fd > 0)
@@ -285,27 +285,27 @@ static void play(struct input *input)
         launcher = -1;
         break;
     case 'L':
-        say_bytes(launcher, input);
+        say_bytes(launcher, script);
         may_break = true;
         break;
     case 'R':
-        say_ack(input);
+        say_ack(script);
         break;
     case 'S':
-        agent_says(input);
+        agent_says(script);
         break;
     }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct input input = { data, data + size };
+    struct script script = { data, data + size };
     int          events = 0, link_fd;
 
     agent_begin();
-    while (events++ < EVENTS_MAX && input.at < input.end && !agent.link.is_lost) {
+    while (events++ < EVENTS_MAX && script.at < script.end && !agent.link.is_lost) {
         link_fd = agent.link.in_fd;
-        play(&input);
+        play(&script);
         settle(link_fd);
     }
     agent_end();
