@@ -224,7 +224,8 @@ static int run_on(const struct options *options, struct first_hosts *first)
         goto out;
     status = EXIT_USAGE;
     world = (struct selection){ first->selection.node, first->count };
-    if (plan_make(&plan, options, &world, &program, environ, &err) < 0)
+    if (plan_make(&plan, options, &world, &program, environ, &err) < 0 ||
+        (options->resumed == NULL && plan_check_input(&plan, options, &err) < 0))
         goto failed;
     plan.source = &source;
     plan_tell_masters(&plan, options, environ);

@@ -39,7 +39,7 @@ void terminal_take_keys(int fd)
 {
     struct termios raw;
 
-    if (keyboard.is_taken || tcgetattr(fd, &keyboard.before) < 0)
+    if (keyboard.is_taken || tcgetpgrp(fd) != getpgrp() || tcgetattr(fd, &keyboard.before) < 0)
         return;
     raw = keyboard.before;
     cfmakeraw(&raw);

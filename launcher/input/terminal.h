@@ -13,8 +13,8 @@
 /* Is fd a terminal? *rows, *columns: its size; 24 and 80 if that is unknown. */
 bool terminal_size(int fd, int *rows, int *columns);
 
-/* Gives all keys of the terminal fd to the program. Does nothing if it is none. The process gives
- * them back when it exits. */
+/* Gives all keys of the terminal fd to the program. Does nothing if it is none, or belongs to
+ * another job. The process gives them back when it exits. */
 void terminal_take_keys(int fd);
 /* Makes the terminal as it was before terminal_take_keys(), if that was called. */
 void terminal_give_back(void);

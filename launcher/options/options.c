@@ -519,9 +519,8 @@ static int input_check(struct options *options, struct error *err)
     if (options->detach && options->input_to != INPUT_TO_NONE)
         return err_set(err, "--detach cannot be used together with %s: a detached run has no input",
                        options->pty ? "--pty" : "--stdin");
-    if (options->pty && options->fold)
-        return err_set(err, "-b cannot be used together with --pty: a terminal shows output at "
-                            "once");
+    if (options->pty)
+        options->fold = false; /* a terminal shows output at once */
     return 0;
 }
 

@@ -45,8 +45,6 @@ static int   check_alone(struct plan *plan, const struct options *options,
                          struct error *err);
 static int   add_node(struct plan *plan, const struct selected *selected,
                       const struct common *common, struct error *err);
-static int   check_input(const struct plan *plan, const struct options *options,
-                         struct error *err);
 static void  add_labels(struct plan *plan);
 static int   check_ranks(const struct host *host, int ranks, int world_size,
                          const char *hostfile, struct error *err);
@@ -104,8 +102,6 @@ int plan_make(struct plan *plan, const struct options *options,
     for (i = 0; i < selection->count; i++)
         if (add_node(plan, &selection->node[i], &common, err) < 0)
             goto out;
-    if (plan_is_first(plan) && check_input(plan, options, err) < 0)
-        goto out;
     add_labels(plan);
     rc = check_env(plan, options, err);
 out:
@@ -153,6 +149,18 @@ void plan_tell_masters(const struct plan *plan, const struct options *options, c
                      "from every node; %s=%s gives it to the ranks", names[i], value, instead[i],
                      value);
     }
+}
+
+int plan_check_input(const struct plan *plan, const struct options *options, struct error *err)
+{
+    if (plan->command == COMMAND_EXEC && plan->has_terminal && plan->nodes > 1)
+        return err_set(err, "--pty needs one host, and there are %zu: name it with -i HOST (muster "
+                       "exec without a command is a prompt for all)", plan->nodes);
+    if (plan->input_to >= plan->world_size && !options->no_ssh &&
+        !command_is(plan->command, COMMAND_NODE_JOB))
+        return err_set(err, "--stdin %d: no such rank; the last is %d", plan->input_to,
+                       plan->world_size - 1);
+    return 0;
 }
 
 void plan_next_generation(struct plan *plan)
@@ -347,18 +355,6 @@ static int add_node(struct plan *plan, const struct selected *selected,
     if (!is_exec && name_devices(node, host, options->per_node, err) < 0)
         return -1;
     return collect_env(node, host, common, err);
-}
-
-static int check_input(const struct plan *plan, const struct options *options, struct error *err)
-{
-    if (plan->command == COMMAND_EXEC && plan->has_terminal && plan->nodes > 1)
-        return err_set(err, "--pty needs one host, and there are %zu: name it with -i HOST (muster "
-                       "exec without a command is a prompt for all)", plan->nodes);
-    if (plan->input_to >= plan->world_size && !options->no_ssh &&
-        !command_is(plan->command, COMMAND_NODE_JOB))
-        return err_set(err, "--stdin %d: there is no such rank, the last one is %d", plan->input_to,
-                       plan->world_size - 1);
-    return 0;
 }
 
 static void add_labels(struct plan *plan)

@@ -104,6 +104,10 @@ int plan_make_like(struct plan *made, const struct plan *plan, const struct sele
 void plan_tell_masters(const struct plan *plan, const struct options *options,
                        char *const *here);
 
+/* Before the first start: is there a rank that --stdin and --pty name? Later worlds may lack it.
+ * -1 with err. */
+int plan_check_input(const struct plan *plan, const struct options *options, struct error *err);
+
 /* Does the rank get what comes on standard input? */
 static inline bool plan_rank_has_input(const struct plan *plan, int rank)
 {

@@ -210,6 +210,7 @@ static void bytes_cb(const void *bytes, size_t size, void *arg)
     struct rank_input *input = run->input;
 
     if (input->has_keys && terminal_find_escape(&input->escape, bytes, size)) {
+        terminal_give_back(); /* for Ctrl-C, if the command does not end */
         raise(SIGINT);
         return;
     }

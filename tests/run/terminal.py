@@ -7,6 +7,7 @@
 #     type TEXT       as keys
 #     size ROWS COLS  the user makes the window another size
 #     kill SIGNAL     to the command
+#     make FILE       which a program waits for
 #     mode normal     wait until the terminal itself edits lines, and Ctrl-C is a signal
 #     end STATUS      the command ends with that
 # Prints what the terminal shows, and then "keys: lines" or "keys: raw": how the terminal was left.
@@ -107,6 +108,8 @@ for step in steps:
         resize(*map(int, rest.split()))
     elif word == "kill":
         os.kill(pid, getattr(signal, "SIG" + rest))
+    elif word == "make":
+        open(rest, "x", encoding="utf-8").close()
     elif word == "mode":
         wait(is_normal, step)
     else:

@@ -72,11 +72,13 @@ def test_more_than_the_credit_is_refused():
 
 
 def test_input_after_the_end_goes_nowhere():
-    agent = begin(['sh', '-c', 'cat; echo end; sleep 0.1'])
+    agent = begin(['sh', '-c', 'cat; echo end; exec sleep 1000'])
     agent.send('INPUT', b'a\n')
     agent.send('INPUT')
+    agent.wait_output(b'end')
     agent.send('INPUT', b'b\n')
     agent.send('INPUT')
+    agent.send('STOP', {'grace_s': 0})
     agent.finish()
     assert agent.out() == b'a\nend\n', agent.out()
 

@@ -52,7 +52,8 @@ type trap '' HUP TERM; sh -c 'echo $((6 * 7)); exec sleep 1000'\r
 expect 42
 type \r~.
 expect stopping everything
-kill INT
+mode normal
+type \x03
 END
 is "Enter ~ . ends muster whatever the command does" "$rc" 130
 ok "... the terminal is as it was" grep -q '^keys: lines' out
@@ -66,6 +67,20 @@ END
 is "a shell ignores TERM, but its line is cut" "$rc" 143
 ok "... by HUP, not after the grace" grep -q 'SIGHUP' out
 ok "... nothing is left" no_leftovers
+
+# The keys belong to the shell that muster was started from while muster is in the background.
+on_terminal sh -i <<'END'
+expect [#$] 
+type muster shell -H node1 node1 sh -c 'echo up$((1 + 1)); exec sleep 1000' &\r
+expect up2
+mode normal
+type kill %1; wait; exit 5\r
+END
+is "in the background muster takes no keys" "$rc" 5
+ok "... nothing is left" wait_for 20 nothing_left
+printf '[muster]\nfold = true\n' >fold.conf
+run sh -c 'echo exit 6 | muster shell --config fold.conf -H node1'
+is "fold = true in the settings is not for a terminal" "$rc" 6
 
 # Without a terminal here: what is piped is typed, and its end is Ctrl-D.
 printf 'echo $((6 * 7))\nexit 4' >typed
@@ -109,13 +124,11 @@ script_file asks <<END
 if [ "\$RANK" = 1 ]; then
     printf 'name? '
     read -r name
-    mkdir '$PWD/named'
     printf 'age? '
     read -r age
     echo "\$name is \$age"
 else
-    until [ -e '$PWD/named' ]; do sleep 0.1; done
-    sleep 1
+    until [ -e '$PWD/go' ]; do sleep 0.1; done
     echo tick
 fi
 END
@@ -123,6 +136,7 @@ on_terminal muster -H node1:2 --stdin=1 "$PWD/asks" <<'END'
 expect name\?
 type Ann\n
 expect age\?
+make go
 expect tick
 expect age\?
 type 7\n
@@ -140,7 +154,6 @@ which_host muster shell
 there_are_2 muster exec --pty -H node1,node2 true
 one_rank muster exec --pty --stdin=all -H node1 true
 detached muster --pty --detach --hostfile hosts true
-shows_output_at_once muster exec --pty -b -H node1 true
 no_such_rank muster --stdin=4 --hostfile hosts true
 neither_a_rank muster --stdin=some --hostfile hosts true
 no_input muster --stdin=all --detach --hostfile hosts true

@@ -52,6 +52,10 @@ for command in 'muster exec --stdin=none -H node1 true' 'muster exec --transport
     is "$command: reads nothing" "$(cat out)" "$(cat words)"
 done
 
+fed / muster exec -H node1 wc -c
+is "what cannot be read is said, and the rank has an end" \
+    "$rc $(cat out) $(grep -c 'standard input: Is a directory' err)" "0 node1: 0 1"
+
 # A rank that is slow holds up the others, and memory stays small: no more than 256 KiB and two full
 # pipes are between the file and the command.
 script_file takes <<END

@@ -136,7 +136,7 @@ static void test_an_error_is_an_end(void **state)
     close(fd);
 }
 
-/* A reader that nobody has asked, and one that waits, end at once. */
+/* A reader ends at once, whether it has a request or not. */
 static void test_ends_while_it_waits(void **state)
 {
     struct world world;

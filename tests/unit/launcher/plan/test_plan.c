@@ -52,6 +52,23 @@ static void assert_env(const struct strlist *env, const char *name, const char *
         fail_msg("%s is '%s', not '%s'", name, found != NULL ? found : "(unset)", value);
 }
 
+/* At first; a world that loses nodes goes on without the rank that had the input. */
+static void input_has_its_rank(void **state)
+{
+    (void)state;
+    options.input_to = 5;
+    assert_made("te1 slots=2\nte2 slots=4\n");
+    assert_int_equal(plan_check_input(&plan, &options, &err), 0);
+    assert_true(plan_rank_has_input(&plan, 5) && !plan_rank_has_input(&plan, 4));
+    assert_made("te1 slots=2\n");
+    assert_int_equal(plan_check_input(&plan, &options, &err), -1);
+    assert_string_equal(err.text, "--stdin 5: no such rank; the last is 1");
+    options.input_to = INPUT_TO_ALL;
+    assert_made("te1 slots=2\n");
+    assert_int_equal(plan_check_input(&plan, &options, &err), 0);
+    assert_true(plan_rank_has_input(&plan, 0) && plan_rank_has_input(&plan, 1));
+}
+
 static void ranks_follow_the_hosts(void **state)
 {
     size_t i;
@@ -462,6 +479,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(which_host_is_here, start, finish),
         cmocka_unit_test_setup_teardown(pmi_mapping, start, finish),
         cmocka_unit_test_setup_teardown(run_id, start, finish),
+        cmocka_unit_test_setup_teardown(input_has_its_rank, start, finish),
         cmocka_unit_test_setup_teardown(print_keeps_secrets, start, finish),
         cmocka_unit_test_setup_teardown(print_folds_nodes, start, finish),
         cmocka_unit_test_setup_teardown(json, start, finish),
