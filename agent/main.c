@@ -17,10 +17,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bootstrap/as_root.h"
 #include "exit_code.h"
 #include "fd.h"
 #include "frame.h"
+#include "link/sudo.h"
 #include "session/agent.h"
 #include "xalloc.h"
 
@@ -49,7 +49,8 @@ static int read_arguments(int argc, char **argv, const char **nonce)
     static const struct option options[] = {
         { "nonce", required_argument, NULL, 'n' },
         { "version", no_argument, NULL, 'v' },
-        { AS_ROOT_OPTION, no_argument, NULL, 'b' }, /* muster bootstrap, by sudo */
+        { SUDO_CONNECTION_OPTION, required_argument, NULL, 'c' }, /* these two from sudo.c */
+        { SUDO_PURPOSE_OPTION, required_argument, NULL, 'f' },
         { NULL, 0, NULL, 0 },
     };
     int letter;
@@ -60,11 +61,12 @@ static int read_arguments(int argc, char **argv, const char **nonce)
             printf("muster-agent %s, protocol %d\n", PACKAGE_VERSION, FRAME_PROTOCOL);
             return 0;
         }
-        if (letter == 'b')
-            return as_root_main();
-        if (letter != 'n')
+        if (letter == 'c')
+            setenv("SSH_CONNECTION", optarg, 1);
+        else if (letter == 'n')
+            *nonce = strcmp(optarg, "-") == 0 ? read_nonce() : optarg;
+        else if (letter != 'f')
             return EXIT_USAGE;
-        *nonce = strcmp(optarg, "-") == 0 ? read_nonce() : optarg;
     }
     if (*nonce != NULL && is_nonce(*nonce) && optind == argc)
         return -1;

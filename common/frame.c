@@ -31,7 +31,8 @@ static const char *const names[FRAME_TYPE_COUNT] = {
     [FRAME_GIVE] = "GIVE",     [FRAME_LIST] = "LIST",       [FRAME_HASH] = "HASH",
     [FRAME_NOTICE] = "NOTICE", [FRAME_NOTICED] = "NOTICED", [FRAME_CHECKPOINT] = "CHECKPOINT",
     [FRAME_SHARD] = "SHARD",   [FRAME_FINISH] = "FINISH",
-    [FRAME_INPUT] = "INPUT",   [FRAME_WINDOW] = "WINDOW",
+    [FRAME_INPUT] = "INPUT",   [FRAME_WINDOW] = "WINDOW",   [FRAME_SUDO] = "SUDO",
+    [FRAME_PASSWORD] = "PASSWORD",
 };
 
 const char *frame_name(enum frame_type type)

@@ -90,6 +90,8 @@ enum frame_type {
     FRAME_INPUT,     /* L>A raw: standard input of the ranks that get any; empty body: its end;
                         A>L empty: no rank here takes more */
     FRAME_WINDOW,    /* L>A u32 u32: rows and columns of the user's terminal */
+    FRAME_SUDO,      /* L>A json: become root; A>L json: sudo wants a password, or it is done */
+    FRAME_PASSWORD,  /* L>A raw: for sudo */
     FRAME_TYPE_COUNT
 };
 

@@ -35,6 +35,7 @@
 #include "plan/plan.h"
 #include "plan/program.h"
 #include "course/launch.h"
+#include "transport/login.h"
 #include "xalloc.h"
 
 static void  set_crypto_memory(void);
@@ -43,6 +44,7 @@ static void *crypto_realloc(void *old, size_t size, const char *file, int line);
 static void  crypto_free(void *old, const char *file, int line);
 static void  reset_signals(void);
 static void  open_standard_fds(void);
+static int   allow_sudo(const struct options *options);
 static int   resume(const struct options *options);
 static int   exec(const struct options *options);
 static int   push(const struct options *options, struct first_hosts *first);
@@ -95,7 +97,10 @@ int main(int argc, char **argv)
     switch (options_parse(&options, argc, argv, &exit_code, &err)) {
     case OPTIONS_RUN:
         log_init("muster", options.log_level);
-        exit_code = commands[options.command].run(&options);
+        exit_code = allow_sudo(&options);
+        if (exit_code == 0)
+            exit_code = commands[options.command].run(&options);
+        login_clear();
         break;
     case OPTIONS_HELP:
         options_help(options.topic, stdout);
@@ -172,6 +177,22 @@ static void open_standard_fds(void)
     for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd)
             _exit(EXIT_INTERNAL);
+}
+
+/* For all that this process does, or a line of the prompt. */
+static int allow_sudo(const struct options *options)
+{
+    struct error err;
+
+    if (!options->sudo || options->dry_run)
+        return 0;
+    if (options->sudo_password_fd < 0)
+        login_allow_asking(LOGIN_BY_SUDO);
+    else if (login_read_password(LOGIN_BY_SUDO, options->sudo_password_fd, &err) < 0) {
+        log_error("%s", err.text);
+        return EXIT_DATA;
+    }
+    return 0;
 }
 
 static int resume(const struct options *options)

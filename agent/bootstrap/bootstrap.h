@@ -11,9 +11,9 @@
  *      "steps":["hosts", ...], "hosts":[{"name":"te1", "addr":"10.0.0.1"}, ...], "user":"root",
  *      "home":"/root", "warm":"swarm", "conf":{"data":{"mount":"/data", ...}, ...}}
  *
- * A host without "addr" did not answer. look: only check whether this user is root, or may
- * become root. mesh: see steps.h. swarm-look and swarm, after apply: see steps.h; with "warm"
- * the step leaves the reading to them. steps: only these; absent: all. conf: the sections of
+ * A host without "addr" did not answer. look: do nothing; the launcher waits until all nodes have
+ * answered. mesh: see steps.h. swarm-look and swarm, after apply: see steps.h; with "warm" the
+ * step leaves the reading to them. steps: only these; absent: all. conf: the sections of
  * bootstrap.conf, all values as strings. Each step answers with one line, and may send
  * {"step":..., "progress":"text"} before it:
  *

@@ -188,12 +188,15 @@ static enum orphan_what what_is(pid_t pid, bool with_shells, char *run, bool *is
                ? ORPHAN_RANK : ORPHAN_NONE;
 }
 
-/* Called last: of all files in /proc/PID, the kernel takes longest for this one. */
+/* Called last: of all files in /proc/PID, the kernel takes longest for this one. Root by sudo also
+ * cleans up after the user who has called sudo. */
 static bool is_ours(pid_t pid)
 {
-    uid_t uid;
+    const char *caller = getuid() == 0 ? getenv("SUDO_UID") : NULL;
+    uid_t       uid;
 
-    return process_uid(pid, &uid) && uid == getuid();
+    return process_uid(pid, &uid) &&
+           (uid == getuid() || (caller != NULL && uid == (uid_t)strtoul(caller, NULL, 10)));
 }
 
 /* Recognizes the agent by its executable, wherever that was copied to: the same file as ours,

@@ -23,6 +23,9 @@
 /* Seconds of an agent's lease before its PLAN. */
 #define TEST_SWITCH_FIRST_LEASE_S "MUSTER_TEST_FIRST_LEASE_S"
 
+/* Seconds that sudo may take for each answer. */
+#define TEST_SWITCH_SUDO_S "MUSTER_TEST_SUDO_S"
+
 /* A file that replaces the kernel's boot id: agents with different ids
  * are different machines. */
 #define TEST_SWITCH_BOOT_ID "MUSTER_TEST_BOOT_ID"

@@ -12,7 +12,7 @@
 
 #include "clock.h"
 #include "exit_code.h"
-#include "link/reconnect_relay.h"
+#include "link/relay.h"
 #include "node/facts.h"
 #include "node/own_limits.h"
 #include "xalloc.h"
@@ -49,8 +49,10 @@ int agent_run(const char *nonce)
     if (agent.guard.fd >= 0 && agent.ending.left == 0)
         guard_end(&agent.guard);
     close_all(&agent);
+    if (agent.sudo.nonce[0] != '\0')
+        return sudo_run(STDIN_FILENO, STDOUT_FILENO, &agent.sudo);
     if (agent.reconnect.relay_fd >= 0)
-        return reconnect_relay_run(STDIN_FILENO, STDOUT_FILENO, agent.reconnect.relay_fd);
+        return relay_run(STDIN_FILENO, STDOUT_FILENO, agent.reconnect.relay_fd, -1);
     return in_order ? 0 : agent.heartbeat.is_over ? EXIT_LOST : 1;
 }
 

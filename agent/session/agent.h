@@ -69,6 +69,7 @@
 #include "guard/stop.h"
 #include "link/link.h"
 #include "link/reconnect_socket.h"
+#include "link/sudo.h"
 #include "node/probe.h"
 #include "plan/blob.h"
 #include "plan/node_plan.h"
@@ -205,6 +206,7 @@ struct agent {
     struct node_plan      plan;            /* plan/node_plan.c: as in PLAN, never changed */
     struct startup        startup;         /* startup.c */
     struct namesake_watch namesake;        /* namesake.c */
+    struct sudo_request   sudo;            /* launcher_frames.c; nonce "": none */
     struct link           link;            /* link/link.c; resend.keeps: reconnect.c */
     struct heartbeat      heartbeat;       /* heartbeat.c */
     struct reconnect      reconnect;       /* reconnect.c */

@@ -13,7 +13,7 @@
 #include "exit_code.h"
 
 static frame_f take_ping, take_pong, take_blob, take_go, take_credit, take_kvs, take_shard,
-    take_signal, take_stop, take_ack;
+    take_signal, take_stop, take_ack, take_sudo;
 
 /* The frames that the launcher may send. from, to: the states in which they are valid. */
 static const struct {
@@ -38,6 +38,7 @@ static const struct {
     [FRAME_NOTICE] = { notice_take, true, AGENT_RUNNING, AGENT_DONE },
     [FRAME_CLEAN] = { requests_take_clean, true, AGENT_WAITING, AGENT_WAITING },
     [FRAME_ACK] = { take_ack, false, AGENT_WAITING, AGENT_DONE },
+    [FRAME_SUDO] = { take_sudo, true, AGENT_WAITING, AGENT_WAITING },
     [FRAME_RECONNECT] = { reconnect_take, true, AGENT_WAITING, AGENT_WAITING },
     [FRAME_TREE] = { bcast_frames_take_tree, true, AGENT_WAITING, AGENT_WAITING },
     [FRAME_ENTRIES] = { bcast_frames_take_entries, false, AGENT_WAITING, AGENT_WAITING },
@@ -203,4 +204,15 @@ static int take_ack(struct agent *agent, const struct frame *frame, const json_t
 {
     (void)body;
     return resend_queue_take_ack(&agent->link.resend, frame, err);
+}
+
+/* Another agent takes over this connection: see sudo.h. */
+static int take_sudo(struct agent *agent, const struct frame *frame, const json_t *body,
+                     struct error *err)
+{
+    (void)frame;
+    if (sudo_request_read(&agent->sudo, body, err) < 0)
+        return -1;
+    event_base_loopbreak(agent->base);
+    return 0;
 }

@@ -28,7 +28,7 @@ int push_files(const struct options *options, const struct selection *selection,
     pushing.args = options->push;
     pushing.to = pushing.json = pushing.name = NULL;
     pushing.show_ranks = pushing.log_dir = pushing.each_rank_log = NULL;
-    pushing.save_pid = false;
+    pushing.save_pid = pushing.sudo = false; /* the copies are the user's */
     if (plan_make(&plan, &pushing, selection, &none, here, &err) < 0) {
         log_error("%s", err.text);
         return EXIT_USAGE;

@@ -60,6 +60,7 @@ const struct node_job bootstrap_job = {
     .report = bootstrap_report,
     .json = bootstrap_json,
     .free = forget,
+    .needs_root = true,
 };
 
 /* --- before any node is connected ------------------------------------------- */
@@ -97,8 +98,8 @@ static int allow_login(const struct options *options, struct error *err)
     if (options->trust_first)
         login_allow_unknown();
     if (options->password_fd >= 0)
-        return login_read_password(options->password_fd, err);
-    login_allow_asking();
+        return login_read_password(LOGIN_BY_SSH, options->password_fd, err);
+    login_allow_asking(LOGIN_BY_SSH);
     return 0;
 }
 
@@ -169,6 +170,11 @@ static int read_names(struct bootstrap *bootstrap, const struct run *run, struct
     return 0;
 }
 
+const json_t *bootstrap_login(const struct node *node)
+{
+    return node->login != NULL ? node->login : node->hello;
+}
+
 const char *bootstrap_name(const struct bootstrap *bootstrap, const struct run *run, size_t node)
 {
     return bootstrap->names.count > 0 ? bootstrap->names.item[node] : run->plan->node[node].host;
@@ -179,7 +185,6 @@ static void forget(const struct run *run, void *data)
     struct bootstrap *bootstrap = data;
 
     (void)run;
-    login_clear();
     if (bootstrap == NULL)
         return;
     node_task_free(bootstrap->task);
@@ -211,16 +216,10 @@ static void over(struct run *run, struct node *node)
 
 static json_t *request(struct run *run, const struct node *node, int round, double *deadline_s)
 {
-    struct bootstrap           *bootstrap = run->job_data;
-    const struct node_task_end *look;
-    json_t                     *body;
+    struct bootstrap *bootstrap = run->job_data;
+    json_t           *body;
 
-    if (round == BOOTSTRAP_ROUND_LOOK) {
-        *deadline_s = LOOK_S;
-        return json_pack("{s:s}", "op", "look");
-    }
-    look = node_task_ended(bootstrap->task, node->index, BOOTSTRAP_ROUND_LOOK);
-    if (round >= BOOTSTRAP_ROUNDS || !look->has_ended || look->status != 0 ||
+    if (round >= BOOTSTRAP_ROUNDS ||
         (round > BOOTSTRAP_ROUND_STEPS &&
          !(run->options->apply && swarm_is_wanted(bootstrap, run))))
         return NULL;
@@ -248,12 +247,13 @@ static json_t *request(struct run *run, const struct node *node, int round, doub
 static json_t *steps_request(const struct bootstrap *bootstrap, const struct run *run,
                              const struct node *node)
 {
-    json_t *body;
+    const json_t *login = bootstrap_login(node);
+    json_t       *body;
 
     body = json_pack("{s:s, s:s, s:O, s:O, s:O?, s:O?}", "op", bootstrap->op, "name",
                      bootstrap_name(bootstrap, run, node->index), "conf", bootstrap->conf, "hosts",
-                     bootstrap->hosts, "user", json_object_get(node->hello, "user"), "home",
-                     json_object_get(node->hello, "home"));
+                     bootstrap->hosts, "user", json_object_get(login, "user"), "home",
+                     json_object_get(login, "home"));
     if (bootstrap->steps != NULL)
         json_object_set(body, "steps", bootstrap->steps);
     if (swarm_is_wanted(bootstrap, run))

@@ -1,9 +1,9 @@
 /* bootstrap_job.h - `muster bootstrap`: turns fresh machines into nodes
  *
- * A node job in rounds. First each node says whether it can be changed (root, or sudo without a
- * password). With --mesh it then sends its public key and its host keys. Then every node that
- * can be changed gets the steps and the data about all nodes. With --warm=swarm two more rounds
- * follow, in which nodes read together (swarm_round.h). agent/bootstrap executes the steps.
+ * A node job in rounds, by agents that are root. First each node answers; with --mesh it sends its
+ * public key and its host keys. Then every node gets the steps and the data about all nodes. With
+ * --warm=swarm two more rounds follow, in which nodes read together (swarm_round.h).
+ * agent/bootstrap executes the steps.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_BOOTSTRAP_JOB_H
@@ -17,12 +17,11 @@
 #include "task/node_task.h"
 
 #define BOOTSTRAP_EXIT_STEP 1 /* a step failed on some node */
-#define BOOTSTRAP_ROUND_LOOK 0
-#define BOOTSTRAP_ROUND_MESH 1
-#define BOOTSTRAP_ROUND_STEPS 2
-#define BOOTSTRAP_ROUND_SWARM_LOOK 3
-#define BOOTSTRAP_ROUND_SWARM 4
-#define BOOTSTRAP_ROUNDS 5
+#define BOOTSTRAP_ROUND_MESH 0
+#define BOOTSTRAP_ROUND_STEPS 1
+#define BOOTSTRAP_ROUND_SWARM_LOOK 2
+#define BOOTSTRAP_ROUND_SWARM 3
+#define BOOTSTRAP_ROUNDS 4
 
 struct swarm_groups;
 
@@ -43,6 +42,8 @@ extern const struct node_job bootstrap_job;
 int     bootstrap_report(const struct run *run, int status, FILE *out, FILE *err);
 json_t *bootstrap_json(const struct run *run, int status);
 
+/* Returns HELLO for the user who has logged in there: not root, if sudo was needed. */
+const json_t *bootstrap_login(const struct node *node);
 /* Returns the name of a node from --names, else from the hostfile. */
 const char *bootstrap_name(const struct bootstrap *bootstrap, const struct run *run, size_t node);
 

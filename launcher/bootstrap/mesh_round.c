@@ -23,13 +23,14 @@ static void        add_known(struct bootstrap *bootstrap, const char *name, cons
 json_t *mesh_request(const struct run *run, const struct node *node)
 {
     const struct bootstrap *bootstrap = run->job_data;
+    const json_t           *login = bootstrap_login(node);
 
     if (!run->options->mesh || run->options->undo || run->options->record)
         return json_pack("{s:s}", "op", "look");
     return json_pack("{s:s, s:b, s:s, s:O?, s:O?}", "op", "mesh", "apply", run->options->apply,
                      "name", bootstrap_name(bootstrap, run, node->index), "user",
-                     json_object_get(node->hello, "user"), "home",
-                     json_object_get(node->hello, "home"));
+                     json_object_get(login, "user"), "home",
+                     json_object_get(login, "home"));
 }
 
 void mesh_gather(struct bootstrap *bootstrap, const struct run *run)

@@ -21,6 +21,7 @@
 #include "hostrange.h"
 #include "log.h"
 #include "strlist.h"
+#include "transport/login.h"
 #include "xalloc.h"
 
 #define INCLUDE_TEXT "--include: " /* before an error of select_slots() */
@@ -204,8 +205,10 @@ static int work(const struct prompt *prompt, prompt_work *work_on, const struct 
     struct options     options = *prompt->options; /* borrows the texts */
     struct first_hosts hosts = { .selection = *nodes, .count = nodes->count, .is_enough = true };
     struct error       err;
-    int                status = prompt_process_fork(false, &err);
+    int                status;
 
+    login_drop_refused();
+    status = prompt_process_fork(false, &err);
     if (status == -2)
         log_error("%s", err.text);
     if (status != -1)

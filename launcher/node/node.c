@@ -58,6 +58,7 @@ void node_clear(struct node *node)
     if (node->late != NULL)
         event_free(node->late);
     json_decref(node->hello);
+    json_decref(node->login);
     free(node->failure);
     *node = (struct node){ 0 };
 }

@@ -123,7 +123,9 @@ struct node {
 
     /* node_frames.c */
     json_t             *hello;   /* body of HELLO; NULL: it has not come */
-    double              login_s; /* from dialled_ns to HELLO */
+    json_t             *login;   /* the same of the user who logged in, if sudo has made the agent
+                                    root; else NULL */
+    double              login_s; /* from dialled_ns to HELLO, without the user's part */
     size_t              noise;   /* bytes that the login shell printed before HELLO */
     struct resend_queue resend;
     struct roundtrips   trips;

@@ -224,6 +224,7 @@ static size_t held_for(const struct node *node)
 static void take_hello(struct node *node, const json_t *body)
 {
     json_int_t now_ns, protocol;
+    int64_t    asked_ns = node->conn != NULL ? node->conn->asked_ns : 0;
 
     if (json_unpack((json_t *)body, "{s:I, s:I}", "protocol", &protocol, "now_ns", &now_ns) < 0) {
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "HELLO lacks \"protocol\" or \"now_ns\"");
@@ -241,8 +242,9 @@ static void take_hello(struct node *node, const json_t *body)
         return;
     }
     node->hello = json_incref((json_t *)body);
+    node->login = node->conn != NULL ? json_incref((json_t *)node->conn->login) : NULL;
     node->noise = node->conn != NULL ? node->conn->noise : 0;
-    node->login_s = (double)(clock_now_ns() - node->dialled_ns) / NS_PER_S;
+    node->login_s = (double)(clock_now_ns() - node->dialled_ns - asked_ns) / NS_PER_S;
     /* A guess until the first PONG: the agent sent HELLO a moment ago. */
     roundtrips_begin(&node->trips, now_ns, clock_now_ns());
     node_enter(node, NODE_ANSWERED, 0);

@@ -35,7 +35,8 @@ struct node_job {
     void (*free)(const struct run *run, void *data); /* NULL is fine */
     /* The maximum segment size, so that nodes behind a path which loses large packets can
      * answer too (conn.h); 0: the default. */
-    int segment_bytes;
+    int  segment_bytes;
+    bool needs_root; /* as with --sudo, but without a password */
 };
 
 #endif

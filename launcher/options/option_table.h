@@ -27,6 +27,9 @@ enum option_flags {
 #define FOR_WORLD (FOR(RUN) | FOR(CHECK))      /* ranks that form one world */
 #define FOR_RANKS (FOR_WORLD | FOR(EXEC) | FOR(SHELL)) /* subcommands that start processes */
 #define FOR_NODES (FOR(ATTACH) - 1)            /* subcommands that connect to nodes */
+/* subcommands that may be root on nodes */
+#define FOR_ROOT  (FOR(EXEC) | FOR(SHELL) | FOR(BCAST) | FOR(COLLECT) | FOR(CLEAN) | FOR(DOCTOR) | \
+                   FOR(BOOTSTRAP))
 #define FOR_ANY   (FOR(HELP) - 1)
 
 struct option_row;

@@ -422,6 +422,8 @@ static int options_check(struct options *options, struct error *err)
         return err_set(err, "--max-restarts needs all nodes: with --no_ssh each starts alone");
     if (members_check(options, err) < 0)
         return -1;
+    if (options->sudo_password_fd >= 0 && !options->sudo)
+        return err_set(err, "--sudo-password-fd needs --sudo");
     if (options->replace && options->name == NULL)
         return err_set(err, "--replace needs --name, the name of the run to replace");
     if (options->bind_core_list != NULL && !options->bind_cores)

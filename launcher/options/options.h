@@ -74,6 +74,8 @@ struct options {
     bool   no_ssh_check;  /* accepted: muster checks by connecting */
     double connect_timeout_s;
     int    fanout;
+    bool   sudo;          /* the agents are root, by sudo */
+    int    sudo_password_fd; /* -1: not given */
     char  *agent;         /* NULL: the installed muster-agent */
 
     /* what runs */

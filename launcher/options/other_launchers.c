@@ -149,6 +149,11 @@ static const struct other_option others[] = {
       .has_arg = true },
     { "V", .instead = "pdsh's; write --version" },
     { "c", .instead = "clush's; write muster bcast PATH..." },
+    { "mode", .instead = "clush's; write --sudo", .has_arg = true },
+    { "m", FOR_PDSH, .instead = "clush's; write --sudo", .has_arg = true },
+    { "become", .same = "sudo" },
+    { "ask-become-pass", .instead = "ansible's; leave it out: --sudo asks where sudo wants a "
+      "password" },
 };
 
 static bool is_name(const char *name, size_t length, const char *known);

@@ -71,6 +71,7 @@ struct plan {
     int               master_port; /* 0 until known */
     bool              one_gpu_per_rank;
     bool              per_node; /* each node has one rank, which sees all its GPUs */
+    bool              by_sudo;  /* the agents are root */
     int               input_to; /* a rank, INPUT_TO_ALL or INPUT_TO_NONE */
     bool              has_terminal; /* that rank has one */
     char             *terminal; /* TERM there; NULL: unknown */

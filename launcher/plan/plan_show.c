@@ -178,6 +178,8 @@ static void print_where(const struct plan *plan, size_t first, size_t count, FIL
         fputs(", user ", out);
         print_word(node->user, out);
     }
+    if (plan->by_sudo)
+        fputs(", root by sudo", out);
     if (node->port > 0 && !node->is_local)
         fprintf(out, ", port %d", node->port);
     if (node->cwd != NULL && node->ranks > 0) {
@@ -294,10 +296,10 @@ json_t *plan_json(const struct plan *plan, bool with_values)
 
     for (i = 0; i < plan->nodes; i++)
         json_array_append_new(nodes, json_node(plan, i, with_values));
-    body = json_pack("{s:s, s:s, s:i, s:i, s:i, s:o, s:o, s:o, s:o}",
+    body = json_pack("{s:s, s:s, s:i, s:i, s:i, s:b, s:o, s:o, s:o, s:o}",
                      "run_id", plan->run_id, "mode", command_name(plan->command),
                      "world_size", plan->world_size, "node_count", plan->node_count,
-                     "max_restarts", plan->max_restarts,
+                     "max_restarts", plan->max_restarts, "by_sudo", (int)plan->by_sudo,
                      "master_addr", json_word(plan->master_addr), "master_port",
                      plan->master_port > 0 ? json_integer(plan->master_port) : json_null(),
                      "command", json_words(&plan->node[0].rank[0].argv), "nodes", nodes);

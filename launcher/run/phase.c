@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "buffer.h"
 #include "clock.h"
 #include "log.h"
 #include "input/terminal.h"
@@ -22,10 +23,12 @@
 #include "run/run.h"
 #include "run/run_status.h"
 #include "run/start_check.h"
+#include "transport/conn_sudo.h"
 #include "xalloc.h"
 
 #define PREPARE_S         40.0 /* for READY; a venv script alone may take 20 s */
 #define REPLACE_SURE_S    10.0 /* beyond what the launcher of a replaced run may take */
+#define PURPOSE_MUCH      1024 /* bytes */
 #define LEAVE_S           5.0  /* for an agent that must leave */
 #define RECONNECT_STAGE_S 5.0  /* for each stage of a reconnect */
 
@@ -35,6 +38,9 @@
 #define WINDOW_MIN_S  1.0
 #define WINDOW_MAX_S  10.0
 
+static struct conn *new_conn(struct run *run, bool by_fork, const struct conn_target *target,
+                             const struct conn_ops *ops, void *arg);
+static char        *purpose(const struct options *options);
 static void         enter_phase(struct run *run, enum phase_now now);
 static void         enter_preparing(struct run *run);
 static void         send_plan(struct run *run, struct node *node, const struct plan *plan,
@@ -111,11 +117,43 @@ struct conn *phase_conn(struct run *run, struct node *node, double stage_s,
         .segment_bytes = run->job != NULL ? run->job->segment_bytes : 0,
     };
 
-    if (is_forked(run, node))
-        return conn_exec_new(run->base, &target, &run->agent, ops, arg);
-    if (run->options->transport == TRANSPORT_OPENSSH)
-        return conn_openssh_new(run->base, &target, &run->agent, ops, arg);
-    return conn_ssh_new(run->base, &target, &run->agent, ops, arg);
+    return new_conn(run, is_forked(run, node), &target, ops, arg);
+}
+
+static struct conn *new_conn(struct run *run, bool by_fork, const struct conn_target *target,
+                             const struct conn_ops *ops, void *arg)
+{
+    conn_new_f  *make = by_fork                                        ? conn_exec_new
+                        : run->options->transport == TRANSPORT_OPENSSH ? conn_openssh_new
+                                                                       : conn_ssh_new;
+    char        *text;
+    struct conn *conn;
+
+    if (!run->options->sudo && (run->job == NULL || !run->job->needs_root))
+        return make(run->base, target, &run->agent, ops, arg);
+    text = purpose(run->options);
+    conn = conn_sudo_new(make, text, run->base, target, &run->agent, ops, arg);
+    free(text);
+    return conn;
+}
+
+/* Returns "exec systemctl restart chrony", what an agent needs root for; not all of a long one. */
+static char *purpose(const struct options *options)
+{
+    struct buffer text = { 0 };
+    size_t        i;
+
+    buffer_add_text(&text, command_table[options->command].name);
+    for (i = 0; i <= options->args.count && text.size < PURPOSE_MUCH; i++) {
+        const char *word = i == 0 ? options->script : options->args.item[i - 1];
+
+        if (word == NULL)
+            continue;
+        buffer_add(&text, " ", 1);
+        buffer_add_text(&text, word);
+    }
+    buffer_add(&text, "", 1);
+    return text.bytes;
 }
 
 void phase_node_over(struct run *run)

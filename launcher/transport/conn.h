@@ -19,6 +19,7 @@
 
 #include <event2/buffer.h>
 #include <event2/event.h>
+#include <jansson.h>
 
 /* Why a conn was closed. stage is one of the names above, or "running". */
 struct conn_failure {
@@ -115,7 +116,10 @@ struct conn {
     const struct conn_kind *kind;
     const struct conn_ops  *ops;
     void                   *arg;
-    size_t                  noise; /* bytes that the login shell printed; known at open() */
+    /* known at open(): */
+    size_t        noise; /* bytes that the login shell printed */
+    int64_t       asked_ns; /* how long it waited for the user to type sudo's password */
+    const json_t *login; /* HELLO of the agent that let sudo start this one; NULL: none did */
 };
 
 #endif

@@ -1,9 +1,11 @@
-/* login.h - logins that only muster bootstrap allows: with a password, or to unknown host keys
+/* login.h - what the user allows beyond keys and known hosts
  *
- * All other subcommands log in with keys, to known hosts, and never prompt. This is also the
- * default here until one of the first three functions is called. When the first host needs the
- * password, muster asks for it on the terminal, once for all hosts, while the event loop keeps
- * running. The password is in no argument and no environment, and login_clear() wipes it.
+ * muster bootstrap may log in with a password, and to hosts whose keys are unknown; --sudo needs
+ * the password of the nodes' sudo. All else logs in with keys, to known hosts, and never prompts.
+ * This is also the default here until one of the functions below allows more. When the first node
+ * needs a password, muster asks for it on the terminal, once for all nodes, while the event loop
+ * keeps running. A password is in no argument, no environment and no core file, and login_clear()
+ * wipes it. Processes forked after a password was allowed share it, whichever of them asks.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_LOGIN_H
@@ -18,26 +20,35 @@
 #define LOGIN_PASSWORD_MAX 512 /* bytes */
 #define LOGIN_ASK_S        90  /* time to type it: less than sshd's LoginGraceTime */
 
+/* What a password is for. */
+enum login_by { LOGIN_BY_SSH, LOGIN_BY_SUDO, LOGIN_WAYS };
+
 /* Allows recording the keys of unknown hosts. */
 void login_allow_unknown(void);
-/* Reads the password from the first line of fd, and closes fd. Returns -1 with err. */
-int  login_read_password(int fd, struct error *err);
-/* Allows asking for the password on the terminal when a host needs it. */
-void login_allow_asking(void);
-/* Wipes the password and restores the defaults. */
+/* Reads the password from the first line of fd, and closes fd unless that is standard input.
+ * Returns -1 with err. */
+int  login_read_password(enum login_by by, int fd, struct error *err);
+/* Allows asking for the password on the terminal when a node needs it. */
+void login_allow_asking(enum login_by by);
+/* Wipes the passwords and restores the defaults. */
 void login_clear(void);
 
 bool login_records_unknown(void);
-bool login_takes_password(void);
+bool login_takes_password(enum login_by by);
 
 enum login_password { LOGIN_HAVE, LOGIN_WAIT, LOGIN_NONE };
 
 /* Returns LOGIN_WAIT if muster still asks: ready will be called once, unless login_forget() is
  * called first. Returns LOGIN_NONE with the reason in err if there will never be a password. */
-enum login_password login_await(struct event_base *base, void (*ready)(void *arg), void *arg,
-                                struct error *err);
+enum login_password login_await(enum login_by by, struct event_base *base,
+                                void (*ready)(void *arg), void *arg, struct error *err);
+/* Does nothing if arg does not wait. Stops asking if no one else waits. */
 void                login_forget(void *arg);
 /* Returns the password after LOGIN_HAVE; borrowed. */
-const char         *login_password(void);
+const char         *login_password(enum login_by by);
+/* A node has refused the password. Those who have it keep it; the next run that shares it must
+ * call login_drop_refused(), so that muster asks again. */
+void                login_refused(enum login_by by);
+void                login_drop_refused(void);
 
 #endif

@@ -318,7 +318,7 @@ static int await_password(struct handshake *h)
 {
     struct error err;
 
-    switch (login_await(h->base, password_cb, h, &err)) {
+    switch (login_await(LOGIN_BY_SSH, h->base, password_cb, h, &err)) {
     case LOGIN_HAVE:
         return 1;
     case LOGIN_WAIT:

@@ -503,7 +503,7 @@ static int refuse_unknown(const struct known_hosts *known, const char *got,
                      "the host key is unknown: the server shows %s; no such key for %s in %s",
                      got, known->name, main_file(known));
     hint_scan(known, why);
-    if (login_takes_password())
+    if (login_takes_password(LOGIN_BY_SSH))
         conn_failure_hint(why, "if the cloud's console shows the same fingerprint: add "
                                "--trust-first, which records it");
     return -1;

@@ -128,7 +128,7 @@ int ssh_auth_step(struct ssh_auth *auth, struct conn_failure *why)
         if (rc != 0 || !auth->is_listed)
             return rc;
     }
-    if (!login_takes_password())
+    if (!login_takes_password(LOGIN_BY_SSH))
         return give_up(auth, why);
     auth->wants_password = true;
     return 0;

@@ -28,7 +28,7 @@ int ssh_password_step(struct ssh_password *password, ssh_session session, const 
         if (password->method == 0)
             return refuse(password, session, user, why);
         rc = password->method == SSH_AUTH_METHOD_PASSWORD
-                 ? ssh_userauth_password(session, NULL, login_password())
+                 ? ssh_userauth_password(session, NULL, login_password(LOGIN_BY_SSH))
                  : answer_questions(password, session);
         if (rc == SSH_AUTH_SUCCESS)
             return 1;
@@ -56,6 +56,7 @@ static int answer_questions(struct ssh_password *password, ssh_session session)
 {
     const char *prompt;
     char        is_echoed;
+    const char *secret = login_password(LOGIN_BY_SSH);
     int         rc, count, i;
 
     while ((rc = ssh_userauth_kbdint(session, NULL, NULL)) == SSH_AUTH_INFO) {
@@ -69,7 +70,7 @@ static int answer_questions(struct ssh_password *password, ssh_session session)
             return SSH_AUTH_DENIED;
         for (i = 0; i < count; i++) {
             ssh_userauth_kbdint_getprompt(session, (unsigned)i, &is_echoed);
-            ssh_userauth_kbdint_setanswer(session, (unsigned)i, is_echoed ? "" : login_password());
+            ssh_userauth_kbdint_setanswer(session, (unsigned)i, is_echoed ? "" : secret);
         }
         password->is_answered = password->is_answered || count > 0;
     }

@@ -366,7 +366,7 @@ if [ -n "$someone" ]; then
     run muster bootstrap --include node4 conf
     on node4 umount "$python"
     is "if its agent is killed there, that is a failure" "$rc" 1
-    ok "and said" grep -q '^node4  failed: the agent that sudo .*(killed by SIGKILL)' err
+    ok "and said" grep -q '^node4  failed: it was killed; run it again' err
 else
     skip "a login that is not root uses sudo" "sudo is missing"
 fi
@@ -511,17 +511,8 @@ fi
 
 run setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/ MUSTER_TRANSPORT=exec \
     muster bootstrap -H localhost --apply
-is "who is not root, and may not use sudo, changes nothing" "$rc" 1
-ok "and is told so" grep -q "not root on this node, and sudo -n failed" err
-
-mkdir -p prefix/bin
-printf '#!/bin/sh\nexec sleep 999\n' | script_file prefix/bin/python
-echo '{"op": "plan", "steps": ["environment"], "deadline_s": 0.1,
-    "conf": {"environment": {"python": "'"$PWD"'/prefix/bin/python"}}}' >request
-rc=0
-"$top_builddir/agent/muster-agent" --bootstrap <request >out 2>err || rc=$?
-is "what sudo starts ends at its deadline" "$rc" $((128 + 14))
-ok "and what that has started" wait_for 10 not pgrep -f '^sleep 999$'
+is "who is not root, and may not use sudo, changes nothing" "$rc" 77
+ok "and is told so" grep -q "localhost  *sudo  " err
 
 run muster bootstrap --apply conf
 is "without hosts nothing is done to this machine" "$rc" 2

@@ -1,4 +1,4 @@
-/* test_reconnect_relay.c - what a second agent passes on, in both directions, and until when
+/* test_relay.c - what a second agent passes on, in both directions, and until when
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -18,13 +18,14 @@
 #include <cmocka.h>
 
 #include "fd.h"
-#include "link/reconnect_relay.h"
+#include "link/relay.h"
 
 #define MANY (4 << 20) /* bytes: more than all sockets between hold */
 
 /* The launcher and the first agent have an end each; the relay's are the others. */
 struct world {
     int       launcher, agent, relay_launcher, relay_agent;
+    int       relay_errors; /* of the agent; -1: none */
     int       result;
     pthread_t thread;
 };
@@ -33,17 +34,18 @@ static void *relay_thread(void *arg)
 {
     struct world *world = arg;
 
-    world->result = reconnect_relay_run(world->relay_launcher, world->relay_launcher,
-                                        world->relay_agent);
+    world->result = relay_run(world->relay_launcher, world->relay_launcher, world->relay_agent,
+                              world->relay_errors);
     close(world->relay_launcher); /* as the end of that process does */
     close(world->relay_agent);
     return NULL;
 }
 
-static void begin(struct world *world)
+static void begin(struct world *world, int relay_errors)
 {
     int pair[2];
 
+    world->relay_errors = relay_errors;
     signal(SIGPIPE, SIG_IGN); /* as the agent does */
     alarm(60); /* a relay that never ends */
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
@@ -115,7 +117,7 @@ static void test_both_directions_at_once(void **state)
     char          byte;
 
     (void)state;
-    begin(&world);
+    begin(&world, -1);
     up = (struct writer){ .fd = world.agent, .seed = 1 };
     down = (struct writer){ .fd = world.launcher, .seed = 2 };
     start_writing(&down);
@@ -138,7 +140,7 @@ static void test_the_last_bytes_of_the_agent(void **state)
     char          byte;
 
     (void)state;
-    begin(&world);
+    begin(&world, -1);
     up = (struct writer){ .fd = world.agent, .seed = 3, .ends = true };
     start_writing(&up);
     assert_reads(world.launcher, 3);
@@ -156,7 +158,7 @@ static void test_the_launcher_goes(void **state)
     char         byte;
 
     (void)state;
-    begin(&world);
+    begin(&world, -1);
     assert_int_equal(write(world.launcher, "x", 1), 1);
     assert_int_equal(read(world.agent, &byte, 1), 1);
     close(world.launcher);
@@ -165,12 +167,41 @@ static void test_the_launcher_goes(void **state)
     close(world.agent);
 }
 
+/* What another agent writes there is read even while nothing else comes. */
+static void test_standard_error(void **state)
+{
+    struct world world;
+    char         bytes[8];
+    int          errors[2], shown[2], before = dup(STDERR_FILENO);
+
+    (void)state;
+    assert_int_equal(pipe(errors), 0);
+    assert_int_equal(pipe(shown), 0);
+    dup2(shown[1], STDERR_FILENO);
+    begin(&world, errors[0]);
+    assert_int_equal(write(errors[1], "reason", 6), 6);
+    assert_int_equal(read(shown[0], bytes, sizeof bytes), 6);
+    assert_memory_equal(bytes, "reason", 6);
+    close(errors[1]);
+    assert_int_equal(write(world.agent, "x", 1), 1);
+    assert_int_equal(read(world.launcher, bytes, 1), 1);
+    close(world.agent);
+    assert_int_equal(end(&world), 0);
+    dup2(before, STDERR_FILENO);
+    close(before);
+    close(errors[0]);
+    close(shown[0]);
+    close(shown[1]);
+    close(world.launcher);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_both_directions_at_once),
         cmocka_unit_test(test_the_last_bytes_of_the_agent),
         cmocka_unit_test(test_the_launcher_goes),
+        cmocka_unit_test(test_standard_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

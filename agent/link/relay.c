@@ -1,9 +1,9 @@
-/* reconnect_relay.c - see reconnect_relay.h
+/* relay.c - see relay.h
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
-#include "link/reconnect_relay.h"
+#include "link/relay.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -28,23 +28,30 @@ static bool is_over(const struct flow *flow);
 static void watch(const struct flow *flow, struct pollfd *from, struct pollfd *to);
 static void move(struct flow *flow, const struct pollfd *from, const struct pollfd *to);
 
-int reconnect_relay_run(int in_fd, int out_fd, int agent_fd)
+int relay_run(int in_fd, int out_fd, int agent_fd, int err_fd)
 {
-    static struct flow down, up;
-    struct pollfd      wait[4];
+    static struct flow down, up, errors;
+    struct pollfd      wait[6];
 
     down = (struct flow){ .from = in_fd, .to = agent_fd };
     up = (struct flow){ .from = agent_fd, .to = out_fd };
+    errors = (struct flow){ .from = err_fd, .to = STDERR_FILENO, .has_ended = err_fd < 0 };
     fd_set_nonblock(in_fd);
     fd_set_nonblock(out_fd);
     fd_set_nonblock(agent_fd);
+    if (err_fd >= 0) {
+        fd_set_nonblock(err_fd);
+        fd_set_nonblock(STDERR_FILENO);
+    }
     while (!is_over(&up) && !down.has_ended) {
         watch(&down, &wait[0], &wait[1]);
         watch(&up, &wait[2], &wait[3]);
-        if (poll(wait, 4, -1) < 0 && errno != EINTR)
+        watch(&errors, &wait[4], &wait[5]);
+        if (poll(wait, 6, -1) < 0 && errno != EINTR)
             break;
         move(&down, &wait[0], &wait[1]);
         move(&up, &wait[2], &wait[3]);
+        move(&errors, &wait[4], &wait[5]);
     }
     return up.has_ended ? 0 : 1;
 }
