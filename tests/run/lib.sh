@@ -172,6 +172,12 @@ run() {
     echo "$rc" >status
 }
 
+# on_terminal COMMAND...: the same on a terminal; standard input has the steps (terminal.py).
+on_terminal() {
+    cat >steps
+    run "$here/terminal.py" steps "$@"
+}
+
 # start COMMAND...: the same in the background; its process is $pid. A shell starts
 # background commands with SIGINT ignored, and nohup with SIGHUP, which is not how a terminal
 # would.

@@ -12,8 +12,7 @@ need_libedit() {
 session() {
     what=$1
     shift
-    cat >steps
-    run "$here/terminal.py" steps muster exec "$@"
+    on_terminal muster exec "$@"
     ok "$what" test "$rc" = 0
 }
 

@@ -6,11 +6,6 @@
 need pty
 export SHELL=/bin/sh TERM=vt100
 
-# on_terminal COMMAND...: standard input has the steps.
-on_terminal() {
-    cat >steps
-    run "$here/terminal.py" steps "$@"
-}
 printf 'node1 slots=2\nnode2 slots=2\n' >hosts
 
 on_terminal muster shell -H node1 <<'END'
