@@ -25,7 +25,6 @@
 #include "xalloc.h"
 
 static int  read_arguments(int argc, char **argv, const char **nonce);
-static bool is_nonce(const char *text);
 static const char *read_nonce(void);
 static void detach(void);
 static void tune_memory(void);
@@ -68,7 +67,7 @@ static int read_arguments(int argc, char **argv, const char **nonce)
         else if (letter != 'f')
             return EXIT_USAGE;
     }
-    if (*nonce != NULL && is_nonce(*nonce) && optind == argc)
+    if (frame_is_nonce(*nonce) && optind == argc)
         return -1;
     fputs("usage: muster-agent --nonce HEX\n"
           "muster starts it on each node; do not run it by hand.\n"
@@ -93,12 +92,6 @@ static const char *read_nonce(void)
     }
     line[FRAME_NONCE_CHARS] = '\0'; /* in place of a blank */
     return line;
-}
-
-static bool is_nonce(const char *text)
-{
-    return strlen(text) == FRAME_NONCE_CHARS &&
-           strspn(text, "0123456789abcdef") == FRAME_NONCE_CHARS;
 }
 
 /* Leaves the terminal, whose Ctrl-C muster handles, and drops inherited descriptors and the

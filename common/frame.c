@@ -35,6 +35,12 @@ static const char *const names[FRAME_TYPE_COUNT] = {
     [FRAME_PASSWORD] = "PASSWORD",
 };
 
+bool frame_is_nonce(const char *text)
+{
+    return text != NULL && strlen(text) == FRAME_NONCE_CHARS &&
+           strspn(text, "0123456789abcdef") == FRAME_NONCE_CHARS;
+}
+
 const char *frame_name(enum frame_type type)
 {
     if (type <= 0 || type >= FRAME_TYPE_COUNT)

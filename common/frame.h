@@ -10,6 +10,7 @@
 #ifndef MUSTER_FRAME_H
 #define MUSTER_FRAME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,7 @@
 #define FRAME_HEADER_BYTES 16
 #define FRAME_BODY_MAX     (1u << 20)
 #define FRAME_NONCE_CHARS  32          /* lower-case hex */
+#define FRAME_PURPOSE_MAX  1024        /* bytes of SUDO's "for" */
 #define FRAME_RANKS_MAX    1024        /* ranks of one node */
 #define FRAME_WORLD_MAX    (1 << 20)   /* ranks of a run */
 #define FRAME_SOCKET_MAX   96          /* name of a reconnect socket: sun_path holds 108 */
@@ -105,6 +107,9 @@ struct frame {
     const unsigned char *body;
     size_t               size;
 };
+
+/* Is it FRAME_NONCE_CHARS digits? NULL is not. */
+bool frame_is_nonce(const char *text);
 
 /* Returns the name of a type for the log: "HELLO". */
 const char *frame_name(enum frame_type type);

@@ -51,7 +51,6 @@ struct sudo {
     int              fd, err_fd;    /* our ends of sudo's stdin and stdout, and of its stderr */
     pid_t            pid;
     const struct sudo_request *request;
-    const char      *nonce; /* the request's */
     struct evbuffer *in;   /* from the launcher */
     struct evbuffer *said; /* to stderr */
     char             answer[FRAME_NONCE_CHARS + 1]; /* the last bytes of stdout */
@@ -83,10 +82,9 @@ int sudo_request_read(struct sudo_request *request, const json_t *body, struct e
     const char *nonce = json_string_value(json_object_get(body, "nonce"));
     const char *purpose = json_string_value(json_object_get(body, "for"));
 
-    if (nonce == NULL || strlen(nonce) != FRAME_NONCE_CHARS ||
-        strspn(nonce, "0123456789abcdef") != FRAME_NONCE_CHARS)
+    if (!frame_is_nonce(nonce))
         return err_set(err, "SUDO frame: \"nonce\" is not %d hex digits", FRAME_NONCE_CHARS);
-    if (purpose == NULL || strlen(purpose) > SUDO_PURPOSE_MAX)
+    if (purpose == NULL || strlen(purpose) > FRAME_PURPOSE_MAX)
         return err_set(err, "SUDO frame: \"for\" is missing or too long");
     snprintf(request->nonce, sizeof request->nonce, "%s", nonce);
     snprintf(request->purpose, sizeof request->purpose, "%s", purpose);
@@ -96,7 +94,7 @@ int sudo_request_read(struct sudo_request *request, const json_t *body, struct e
 int sudo_run(int in_fd, int out_fd, const struct sudo_request *request)
 {
     struct sudo  s = { .in_fd = in_fd, .out_fd = out_fd, .fd = -1, .err_fd = -1, .request = request,
-                       .nonce = request->nonce, .in = evbuffer_new(), .said = evbuffer_new() };
+                       .in = evbuffer_new(), .said = evbuffer_new() };
     struct error err;
     int          rc;
 
@@ -192,8 +190,8 @@ static void become_sudo(const struct sudo *s, char *agent, int socket, int error
 {
     const char *connection = getenv("SSH_CONNECTION");
     char       *argv[] = { (char *)"sudo", (char *)"-S", (char *)"-k", (char *)"-p",
-                           (char *)s->nonce, (char *)"--", agent, (char *)"--nonce",
-                           (char *)s->nonce, (char *)"--" SUDO_PURPOSE_OPTION,
+                           (char *)s->request->nonce, (char *)"--", agent, (char *)"--nonce",
+                           (char *)s->request->nonce, (char *)"--" SUDO_PURPOSE_OPTION,
                            (char *)s->request->purpose, NULL, NULL, NULL };
 
     if (connection != NULL) {
@@ -259,7 +257,7 @@ static int take_answer(struct sudo *s, struct error *err)
     while ((got = recv(s->fd, &byte, 1, MSG_DONTWAIT)) == 1) {
         memmove(s->answer, s->answer + 1, FRAME_NONCE_CHARS);
         s->answer[FRAME_NONCE_CHARS] = byte;
-        if (byte == '\n' && memcmp(s->answer, s->nonce, FRAME_NONCE_CHARS) == 0)
+        if (byte == '\n' && memcmp(s->answer, s->request->nonce, FRAME_NONCE_CHARS) == 0)
             return 1;
         if (++s->noise > FRAME_NOISE_MAX)
             return err_set(err, "sudo writes and writes, but starts no agent");
@@ -276,7 +274,7 @@ static int take_said(struct sudo *s, struct error *err)
         close(s->err_fd);
         s->err_fd = -1; /* poll() passes over it */
     }
-    at = evbuffer_search(s->said, s->nonce, FRAME_NONCE_CHARS, NULL);
+    at = evbuffer_search(s->said, s->request->nonce, FRAME_NONCE_CHARS, NULL);
     length = evbuffer_get_length(s->said);
     if (at.pos < 0) {
         if (length > SAID_MAX)

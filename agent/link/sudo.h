@@ -16,8 +16,6 @@
 #include "err.h"
 #include "frame.h"
 
-#define SUDO_PURPOSE_MAX 1024 /* bytes */
-
 /* Options of the agent that sudo starts: this one's SSH_CONNECTION, which sudo drops; and what it
  * is for, which is for sudo's log alone. */
 #define SUDO_CONNECTION_OPTION "ssh-connection"
@@ -26,7 +24,7 @@
 /* Body of SUDO. */
 struct sudo_request {
     char nonce[FRAME_NONCE_CHARS + 1]; /* what root's agent begins with; sudo's prompt, too */
-    char purpose[SUDO_PURPOSE_MAX + 1]; /* "exec systemctl restart chrony" */
+    char purpose[FRAME_PURPOSE_MAX + 1]; /* "exec systemctl restart chrony" */
 };
 
 /* -1 with err: a value is missing or wrong. */

@@ -28,7 +28,6 @@
 
 #define PREPARE_S         40.0 /* for READY; a venv script alone may take 20 s */
 #define REPLACE_SURE_S    10.0 /* beyond what the launcher of a replaced run may take */
-#define PURPOSE_MUCH      1024 /* bytes */
 #define LEAVE_S           5.0  /* for an agent that must leave */
 #define RECONNECT_STAGE_S 5.0  /* for each stage of a reconnect */
 
@@ -144,7 +143,7 @@ static char *purpose(const struct options *options)
     size_t        i;
 
     buffer_add_text(&text, command_table[options->command].name);
-    for (i = 0; i <= options->args.count && text.size < PURPOSE_MUCH; i++) {
+    for (i = 0; i <= options->args.count && text.size < FRAME_PURPOSE_MAX; i++) {
         const char *word = i == 0 ? options->script : options->args.item[i - 1];
 
         if (word == NULL)

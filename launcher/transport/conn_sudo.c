@@ -22,7 +22,6 @@
 #include "xevent.h"
 
 #define HELLO_S     10 /* as GREETING_S */
-#define PURPOSE_MAX 1024 /* what the agent takes */
 #define SUDO_S      40 /* longer than the agent waits for sudo, so that it says what it waits for */
 
 struct conn_sudo {
@@ -46,7 +45,7 @@ static void   sudo_free(struct conn *conn);
 static void   late_cb(evutil_socket_t fd, short what, void *arg);
 static bool   take(struct conn_sudo *c, const struct frame *frame, struct evbuffer *in);
 static bool   take_hello(struct conn_sudo *c, const json_t *body);
-static void   ask(struct conn_sudo *c);
+static bool   ask(struct conn_sudo *c);
 static void   password_cb(void *arg);
 static bool   send_password(struct conn_sudo *c);
 static void   become_root(struct conn_sudo *c, struct evbuffer *in);
@@ -235,26 +234,29 @@ static bool take_hello(struct conn_sudo *c, const json_t *body)
     if (c->is_root)
         return true;
     c->conn.login = json_incref((json_t *)body);
-    ask(c);
-    return true;
+    return ask(c);
 }
 
-static void ask(struct conn_sudo *c)
+static bool ask(struct conn_sudo *c)
 {
     char                 nonce[FRAME_NONCE_CHARS + 1];
     const struct timeval limit = { .tv_sec = SUDO_S };
-    struct evbuffer     *out = evbuffer_new();
+    struct evbuffer     *out;
 
-    if (out == NULL || nonce_make(nonce) < 0)
+    if (nonce_make(nonce) < 0)
+        return fail(c, EXIT_INTERNAL, "", "cannot make a nonce");
+    out = evbuffer_new();
+    if (out == NULL)
         xalloc_die();
     log_debug("%s: <- SUDO", c->host);
     frame_put_json(out, FRAME_SUDO, 0, 0,
                    json_pack("{s:s, s:o}", "nonce", nonce, "for",
-                             json_text(c->purpose, strnlen(c->purpose, PURPOSE_MAX))));
+                             json_text(c->purpose, strnlen(c->purpose, FRAME_PURPOSE_MAX))));
     conn_write(c->inner, out);
     evbuffer_free(out);
     c->has_asked = true;
     xevent_add(c->late, &limit);
+    return true;
 }
 
 static void password_cb(void *arg)

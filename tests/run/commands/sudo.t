@@ -18,17 +18,18 @@ without_terminal() {
 session() {
     what=$1
     shift
-    cat >steps
-    run "$here/terminal.py" steps muster "$@"
+    on_terminal muster "$@"
     ok "$what" test "$rc" = 0
 }
 
 without_terminal exec --include free -- id -u
-is "without the option nobody is root" "$(cat out)" "free: 4711"
+is "without the option the user does it" "$(cat out)" "free: 4711"
 without_terminal exec --sudo --include free -- sh -c 'echo $(id -u) $SUDO_USER'
 is "where sudo wants no password, nothing is asked" "$rc$(cat out)" "0free: 0 easy"
 without_terminal exec --sudo --include free -S -- sh -c 'exit 7'
 is "the status is the command's" "$rc" 7
+without_terminal exec --sudo --include free -- sh -c 'echo $SSH_CONNECTION'
+ok "it knows the connection, which sudo drops" grep -q '^free: 127\..* 127\.0\.0\.2 [0-9]*$' out
 without_terminal exec --sudo --include bare -- id -u
 is "an agent that is in no file becomes root" "$rc$(cat out)" "0bare: 0"
 ok "it was in memory" grep -q '/proc/[0-9]*/fd/[0-9]*' "$tmp/sudo.log"
@@ -58,8 +59,12 @@ is "no password where there should be one" "$rc" 65
 ok "is said" grep -q -- '--sudo-password-fd 7: no password received' err
 without_terminal exec --sudo-password-fd 7 --include one -- id 7<password
 is "a password without --sudo" "$rc" 2
+ok "is said" grep -q -- '--sudo-password-fd needs --sudo' err
 run muster --sudo train.py
 is "a run is not started as root" "$rc" 2
+ok "and muster says what is" grep -q -- '--sudo: .* it belongs to exec, shell, clean' err
+run muster exec --sudo --dry-run --include one -- id
+ok "a plan says who does it" grep -q '^one: by SSH, user typist, root by sudo$' out
 
 # Root of the nodes can read everything: where is the password while a command runs?
 cat >look <<'END'
@@ -187,14 +192,22 @@ without_terminal bootstrap --sudo --sudo-password-fd 7 --include one --only key 
 is "with --sudo it does" "$rc" 0
 ok "for the user who logs in" grep -q "key: $nodes_dir/one/home/.ssh/authorized_keys" out
 
-# hangs PROGRAM: a node whose sudo is this script.
-hangs() {
-    mkdir -p "$tmp/bin"
-    script_file "$tmp/bin/sudo"
+# here_with DIR: on this machine, which has no sudo but what is in DIR.
+muster=$(command -v muster)
+mkdir "$tmp/bin" "$tmp/empty"
+here_with() {
     run setsid -w setpriv --reuid=4711 --regid=4711 --clear-groups env HOME=/ MUSTER_TRANSPORT=exec \
-        MUSTER_AGENT="$test_agent" MUSTER_TEST_SUDO_S=0.2 PATH="$tmp/bin:$PATH" \
-        muster exec --sudo --sudo-password-fd 7 -H localhost -- id -u 7<password
+        MUSTER_AGENT="$test_agent" MUSTER_TEST_SUDO_S=0.2 PATH="$1" \
+        "$muster" exec --sudo --sudo-password-fd 7 -H localhost -- id -u 7<password
 }
+# hangs: a sudo that is the script on standard input.
+hangs() {
+    script_file "$tmp/bin/sudo"
+    here_with "$tmp/bin:$PATH"
+}
+here_with "$tmp/empty"
+is "no sudo at all" "$rc" 77
+ok "is said" grep -q 'sudo started no agent: there is no sudo on this node' err
 hangs <<'END'
 #!/bin/sh
 exec sleep 1000

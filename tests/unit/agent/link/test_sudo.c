@@ -45,7 +45,7 @@ static void test_bad_requests(void **state)
     struct sudo_request request;
     struct error        err;
     json_t             *body;
-    char                text[SUDO_PURPOSE_MAX + 2];
+    char                text[FRAME_PURPOSE_MAX + 2];
     size_t              i;
 
     (void)state;

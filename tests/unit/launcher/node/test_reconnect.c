@@ -347,6 +347,26 @@ static void test_silent_while_preparing(void **state)
     assert_non_null(strstr(f->node.failure->hint, "overloaded"));
 }
 
+/* The window is a multiple of the time that a login takes, and the user's time is not part of
+ * that. HELLO of who logged in is kept. */
+static void test_login_by_sudo(void **state)
+{
+    struct fake_node *f = *state;
+
+    json_decref(f->node.hello);
+    f->node.hello = NULL;
+    f->node.state = NODE_GREETING;
+    f->node.dialled_ns = clock_now_ns() - 1000 * NS_PER_S;
+    fakes[0].conn.asked_ns = 900 * NS_PER_S;
+    fakes[0].conn.login = json_pack("{s:s}", "user", "ann");
+    fake_say(&fakes[0], FRAME_HELLO,
+             json_pack("{s:i, s:i}", "protocol", FRAME_PROTOCOL, "now_ns", 1));
+    assert_int_equal(f->node.state, NODE_ANSWERED);
+    assert_true(f->node.login_s >= 100 && f->node.login_s < 900);
+    json_decref((json_t *)fakes[0].conn.login);
+    assert_string_equal(json_string_value(json_object_get(f->node.login, "user")), "ann");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -367,6 +387,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_beside_not_yet, setup, teardown),
         cmocka_unit_test_setup_teardown(test_silent, setup, teardown),
         cmocka_unit_test_setup_teardown(test_silent_while_preparing, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_login_by_sudo, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

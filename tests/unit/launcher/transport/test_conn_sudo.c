@@ -13,83 +13,47 @@
 
 #include <cmocka.h>
 
+#include "buffer.h"
 #include "exit_code.h"
 #include "frame.h"
 #include "transport/conn_sudo.h"
 #include "transport/login.h"
+#include "unit/launcher/node/fake_conn.h"
 #include "xalloc.h"
 
 #define HELLO_OF_USER "{\"protocol\":2,\"uid\":1000,\"user\":\"ann\"}"
 #define HELLO_OF_ROOT "{\"protocol\":2,\"uid\":0}"
-
-/* The inner connection: what was written to it, and its agent. */
-static struct inner {
-    struct conn      conn;
-    struct evbuffer *out, *in;
-    int              freed, closed_input;
-} inner;
 
 /* What the caller of conn_sudo was told. */
 static struct told {
     int                 opened, closed;
     struct evbuffer    *in;
     struct conn_failure why;
-    char                stages[256];
+    struct buffer       stages; /* a blank behind each */
 } told;
 
 static struct event_base *base;
 static struct conn       *conn;
-
-static void inner_start(struct conn *c)
-{
-    (void)c;
-}
-
-static void inner_write(struct conn *c, struct evbuffer *from)
-{
-    (void)c;
-    evbuffer_add_buffer(inner.out, from);
-}
-
-static size_t inner_unwritten(const struct conn *c)
-{
-    (void)c;
-    return 17;
-}
-
-static bool inner_close_input(struct conn *c)
-{
-    (void)c;
-    inner.closed_input++;
-    return true;
-}
-
-static void inner_free(struct conn *c)
-{
-    (void)c;
-    inner.freed++;
-}
+static struct fake_conn  *inner; /* below it */
 
 static struct conn *inner_new(struct event_base *loop, const struct conn_target *target,
                               const struct agent_file *agent, const struct conn_ops *ops,
                               void *arg)
 {
-    static const struct conn_kind kind = { .start = inner_start, .write = inner_write,
-                                           .unwritten = inner_unwritten,
-                                           .close_input = inner_close_input,
-                                           .free = inner_free };
-
     (void)agent;
     assert_ptr_equal(loop, base);
     assert_string_equal(target->host, "te1");
-    inner.conn = (struct conn){ .kind = &kind, .ops = ops, .arg = arg, .noise = 5 };
-    return &inner.conn;
+    inner = fake_make(ops, arg);
+    inner->conn.noise = 5;
+    inner->can_drain = true;
+    return &inner->conn;
 }
 
 static void stage_cb(const char *stage, void *arg)
 {
     (void)arg;
-    strcat(strcat(told.stages, stage), " ");
+    buffer_add_text(&told.stages, stage);
+    buffer_add_text(&told.stages, " ");
 }
 
 static void open_cb(void *arg)
@@ -122,7 +86,7 @@ static void begin(const char *password)
     int                            ends[2];
 
     base = event_base_new();
-    inner = (struct inner){ .out = evbuffer_new(), .in = evbuffer_new() };
+    fakes_made = 0;
     told = (struct told){ .in = evbuffer_new() };
     if (password != NULL) {
         assert_int_equal(pipe(ends), 0);
@@ -132,19 +96,20 @@ static void begin(const char *password)
     }
     conn = conn_sudo_new(inner_new, "exec id", base, &target, NULL, &ops, NULL);
     conn_start(conn);
-    inner.conn.ops->stage("authenticate", inner.conn.arg);
-    inner.conn.ops->stage("open", inner.conn.arg);
-    inner.conn.ops->open(inner.conn.arg);
+    inner->conn.ops->stage("authenticate", inner->conn.arg);
+    inner->conn.ops->stage("open", inner->conn.arg);
+    inner->conn.ops->open(inner->conn.arg);
     assert_int_equal(conn->noise, 5);
 }
 
 static void end(void)
 {
     conn_free(conn);
-    assert_int_equal(inner.freed, 1);
+    assert_true(inner->is_freed);
     login_clear();
-    evbuffer_free(inner.out);
-    evbuffer_free(inner.in);
+    evbuffer_free(inner->to_agent);
+    evbuffer_free(inner->to_launcher);
+    buffer_clear(&told.stages);
     evbuffer_free(told.in);
     event_base_free(base);
 }
@@ -154,12 +119,12 @@ static void put(enum frame_type type, const char *body)
     struct frame frame = { .type = type, .body = (const unsigned char *)body,
                            .size = strlen(body) };
 
-    frame_put(inner.in, &frame);
+    frame_put(inner->to_launcher, &frame);
 }
 
 static void deliver(void)
 {
-    inner.conn.ops->input(inner.in, inner.conn.arg);
+    inner->conn.ops->input(inner->to_launcher, inner->conn.arg);
 }
 
 /* The agent says this, alone. */
@@ -177,12 +142,12 @@ static char *sent(enum frame_type type)
     struct error err;
     char        *body;
 
-    assert_int_equal(frame_peek(inner.out, &frame, &err), 1);
+    assert_int_equal(frame_peek(inner->to_agent, &frame, &err), 1);
     assert_int_equal(frame.type, type);
     body = xcalloc(1, frame.size + 1);
     memcpy(body, frame.body, frame.size);
-    frame_drop(inner.out, &frame);
-    assert_int_equal(evbuffer_get_length(inner.out), 0);
+    frame_drop(inner->to_agent, &frame);
+    assert_int_equal(evbuffer_get_length(inner->to_agent), 0);
     return body;
 }
 
@@ -194,12 +159,11 @@ static void test_root_already(void **state)
     put(FRAME_DONE, "{}");
     deliver();
     assert_int_equal(told.opened, 1);
-    assert_string_equal(told.stages, "authenticate sudo open ");
+    assert_memory_equal(told.stages.bytes, "authenticate sudo open ", told.stages.size);
     assert_null(conn->login);
     /* The caller gets both, HELLO first. */
     assert_int_equal(evbuffer_get_length(told.in), 32 + strlen(HELLO_OF_ROOT) + strlen("{}"));
-    assert_int_equal(evbuffer_get_length(inner.out), 0);
-    assert_int_equal(conn_unwritten(conn), 17);
+    assert_int_equal(evbuffer_get_length(inner->to_agent), 0);
     end();
 }
 
@@ -228,8 +192,8 @@ static void test_with_password(void **state)
     assert_string_equal(json_string_value(json_object_get(conn->login, "user")), "ann");
     /* From here on nothing is looked at. */
     say(FRAME_SUDO, "{\"asks\":true}");
-    assert_int_equal(evbuffer_get_length(inner.out), 0);
-    inner.conn.ops->closed(NULL, inner.conn.arg);
+    assert_int_equal(evbuffer_get_length(inner->to_agent), 0);
+    inner->conn.ops->closed(NULL, inner->conn.arg);
     assert_string_equal(told.why.text, "in order");
     end();
 }
@@ -329,7 +293,7 @@ static void test_ends(void **state)
     (void)state;
     begin("secret\n");
     say(FRAME_HELLO, HELLO_OF_USER);
-    inner.conn.ops->closed(NULL, inner.conn.arg);
+    inner->conn.ops->closed(NULL, inner->conn.arg);
     assert_string_equal(told.why.text, "muster-agent exited before it was root");
     end();
 
@@ -338,8 +302,8 @@ static void test_ends(void **state)
     free(sent(FRAME_SUDO));
     assert_true(conn_close_input(conn));
     say(FRAME_SUDO, "{\"asks\":true}"); /* too late: no password is sent */
-    assert_int_equal(evbuffer_get_length(inner.out), 0);
-    inner.conn.ops->closed(NULL, inner.conn.arg);
+    assert_int_equal(evbuffer_get_length(inner->to_agent), 0);
+    inner->conn.ops->closed(NULL, inner->conn.arg);
     assert_int_equal(told.closed, 1);
     assert_string_equal(told.why.text, "in order");
     end();
