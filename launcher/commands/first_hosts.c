@@ -18,7 +18,7 @@
 #include "discovery/host_watch.h"
 #include "exit_code.h"
 #include "log.h"
-#include "plan/host_source.h"
+#include "hosts/host_source.h"
 #include "run/interrupt.h"
 #include "course/world.h"
 #include "xalloc.h"

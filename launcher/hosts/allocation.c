@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "plan/allocation.h"
+#include "hosts/allocation.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "number.h"
 #include "plan/cuda_devices.h"
 #include "plan/environ.h"
-#include "plan/local_hosts.h"
+#include "hosts/local_hosts.h"
 #include "xalloc.h"
 
 static int   slurm_hosts(char *const *here, struct hostlist *hosts, const char **slots_by,

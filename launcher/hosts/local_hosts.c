@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "plan/local_hosts.h"
+#include "hosts/local_hosts.h"
 
 #include <glob.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "plan/host_source.h"
+#include "hosts/host_source.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "log.h"
-#include "plan/allocation.h"
+#include "hosts/allocation.h"
 #include "plan/cuda_devices.h"
 #include "plan/environ.h"
-#include "plan/local_hosts.h"
+#include "hosts/local_hosts.h"
 #include "plan/plan.h"
 #include "xalloc.h"
 
