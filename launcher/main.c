@@ -27,6 +27,7 @@
 #include "commands/first_hosts.h"
 #include "commands/prompt.h"
 #include "doctor/doctor.h"
+#include "groups/host_group.h"
 #include "history/history.h"
 #include "log.h"
 #include "options/options.h"
@@ -101,6 +102,7 @@ int main(int argc, char **argv)
         if (exit_code == 0)
             exit_code = commands[options.command].run(&options);
         login_clear();
+        host_group_clear();
         break;
     case OPTIONS_HELP:
         options_help(options.topic, stdout);

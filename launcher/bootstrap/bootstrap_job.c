@@ -74,7 +74,7 @@ static int prepare(const struct run *run, void **data)
     struct error          err;
     int                   status = EXIT_DATA;
 
-    if (!options->hostfile_given && options->hosts == NULL && run->plan->nodes == 1 &&
+    if (!options_name_hosts(options) && run->plan->nodes == 1 &&
         strcmp(run->plan->node[0].host, "localhost") == 0) {
         log_error("no hosts: give them with --hostfile or -H (-H localhost is this machine)");
         return EXIT_USAGE;

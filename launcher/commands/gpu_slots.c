@@ -182,7 +182,7 @@ static void tell(const struct run *run, const int *gpus)
         free(names);
     }
     buffer_add(&text, "", 1);
-    log_warn("no slots=N in the hostfile, using the GPUs found as slots: %s", text.bytes);
+    log_warn("hosts without slots=N: using the GPUs found as slots: %s", text.bytes);
     buffer_clear(&text);
     groups_clear(&groups);
 }

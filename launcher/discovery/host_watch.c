@@ -119,12 +119,14 @@ int host_watch_ask(const struct options *options, struct hostlist *hosts, struct
     return rc < 0 ? err_set(err, "--host-discovery-script: %s", why.text) : 0;
 }
 
-/* Do the hosts come from a hostfile (as in plan/host_source.c)? A pipe does not count: it can
- * be read only once. */
+/* Do the hosts come from a hostfile (as in hosts/host_source.c), and from it alone? A pipe does not
+ * count: it can be read only once. */
 static bool is_file(const struct options *options)
 {
-    return options->hosts == NULL && strcmp(options->hostfile, "-") != 0 &&
-           (options->hostfile_given || access(options->hostfile, F_OK) == 0);
+    return options->hosts == NULL && options->groups == NULL &&
+           strcmp(options->hostfile, "-") != 0 &&
+           (options->hostfile_given ||
+            (!options->all_hosts && access(options->hostfile, F_OK) == 0));
 }
 
 static void next_cb(evutil_socket_t fd, short what, void *arg)

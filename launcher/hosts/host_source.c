@@ -10,11 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "log.h"
 #include "hosts/allocation.h"
+#include "hosts/local_hosts.h"
+#include "log.h"
 #include "plan/cuda_devices.h"
 #include "plan/environ.h"
-#include "hosts/local_hosts.h"
 #include "plan/plan.h"
 #include "xalloc.h"
 
@@ -22,6 +22,10 @@ static int  find(const struct options *options, char *const *here, struct hostli
                  struct error *err);
 static int  read_file(const struct options *options, const char *path, struct hostlist *hosts,
                       struct error *err);
+static int  read_list(const struct options *options, const char *name, struct hostlist *hosts,
+                      struct error *err);
+static int  keep_groups(const char *groups, struct hostlist *hosts, struct error *err);
+static int  by_name(const void *a, const void *b);
 static int  find_unnamed(const struct options *options, char *const *here, struct hostlist *hosts,
                          struct error *err);
 static void tell_uncounted(const struct options *options, const char *path,
@@ -46,22 +50,74 @@ int host_source_find(const struct options *options, char *const *here, struct ho
 static int find(const struct options *options, char *const *here, struct hostlist *hosts,
                 struct error *err)
 {
-    const char *wcoll = environ_value(here, "WCOLL");
-
-    const char *file = options->hostfile;
+    const char *wcoll = environ_value(here, "WCOLL"), *file = options->hostfile;
+    bool        is_named = options->hosts != NULL || options->hostfile_given ||
+                    strcmp(file, "-") == 0;
     int         rc;
 
-    if (options->hosts == NULL && !options->hostfile_given && strcmp(file, "-") != 0) {
+    if (!is_named && (options->groups != NULL || options->all_hosts))
+        return read_list(options, options->groups != NULL ? "-g" : "-a", hosts, err);
+    if (!is_named) {
         if (options->command == COMMAND_EXEC && wcoll != NULL && wcoll[0] != '\0')
             file = wcoll;
         else if (access(file, F_OK) < 0)
             return find_unnamed(options, here, hosts, err);
     }
-    rc = options->hosts != NULL ? hostlist_from_argument(options->hosts, 1, hosts, err)
+    rc = options->hosts != NULL ? read_list(options, "-H", hosts, err)
                                 : read_file(options, file, hosts, err);
+    if (rc == 0 && options->groups != NULL)
+        rc = keep_groups(options->groups, hosts, err);
     if (rc == 0)
         tell_unused(options, here, hosts);
     return rc;
+}
+
+static int read_list(const struct options *options, const char *name, struct hostlist *hosts,
+                     struct error *err)
+{
+    int rc = name[1] == 'H' ? hostlist_from_argument(options->hosts, 1, hosts, err)
+                            : hostlist_from_groups(options->groups, hosts, err);
+
+    if (rc == 0)
+        tell_uncounted(options, name, hosts);
+    return rc;
+}
+
+/* Drops the hosts that are in none of the groups. */
+static int keep_groups(const char *groups, struct hostlist *hosts, struct error *err)
+{
+    struct hostlist members, all = *hosts;
+    const char    **names;
+    size_t          i;
+
+    if (hostlist_from_groups(groups, &members, err) < 0) {
+        hostlist_clear(hosts);
+        return -1;
+    }
+    names = xreallocarray(NULL, members.count, sizeof *names);
+    for (i = 0; i < members.count; i++)
+        names[i] = members.host[i].name;
+    qsort(names, members.count, sizeof *names, by_name);
+    for (i = hosts->count = 0; i < all.count; i++) {
+        const char *name = all.host[i].name;
+
+        if (bsearch(&name, names, members.count, sizeof *names, by_name) != NULL)
+            hosts->host[hosts->count++] = all.host[i];
+        else
+            host_clear(&all.host[i]);
+    }
+    free(names);
+    hostlist_clear(&members);
+    if (hosts->count > 0)
+        return 0;
+    hostlist_clear(hosts);
+    return err_set(err, "-g %.256s: none of its hosts is among the %zu of the hostfile or -H",
+                   groups, all.count);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 static int read_file(const struct options *options, const char *path, struct hostlist *hosts,
@@ -94,7 +150,8 @@ static int find_unnamed(const struct options *options, char *const *here, struct
         free(words);
         hostlist_clear(hosts);
     }
-    log_info("no hostfile (%s): running on this machine alone", options->hostfile);
+    if (options->command != COMMAND_BOOTSTRAP) /* which says that it needs hosts */
+        log_warn("no hostfile (%s): using this machine alone", options->hostfile);
     return local_hosts(options, here, hosts, err);
 }
 

@@ -1,7 +1,8 @@
 /* host_source.h - where the hosts of a run come from
  *
  * The first of these that exists: -H, --hosts or --hostfile (also from muster.conf and the
- * environment); for exec, pdsh's WCOLL; /job/hostfile; our Slurm or PBS job; this machine.
+ * environment), of which -g chooses; the groups of -g or -a; for exec, pdsh's WCOLL; /job/hostfile;
+ * the job of a batch system that we are in; this machine.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_HOST_SOURCE_H

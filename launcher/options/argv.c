@@ -187,11 +187,11 @@ static void read_long(struct reader *reader, size_t skip)
 
 static bool mean_letter(const struct reader *reader, const char *at, struct meaning *meaning)
 {
-    const struct option_row *row = option_by_letter(*at);
+    const struct option_row   *row = option_by_letter(*at);
+    const struct other_option *other = other_launchers_find(at, 1, reader->command);
 
-    if (row == NULL || !is_taken(reader, row))
-        if (mean_other(other_launchers_find(at, 1, reader->command), meaning))
-            return true;
+    if (other != NULL && (row == NULL || !is_taken(reader, row)))
+        return mean_other(other, meaning);
     if (row == NULL)
         return false;
     *meaning = (struct meaning){ .row = row,

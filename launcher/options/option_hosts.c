@@ -13,6 +13,7 @@
 #include "xalloc.h"
 
 static bool is_file_name(const char *value);
+static bool is_regex(const char *value);
 
 /* Hosts come from one source. The last one given replaces the others. */
 int set_hostfile(struct options *options, const struct option_row *row,
@@ -95,31 +96,78 @@ int set_more_hosts(struct options *options, const struct option_row *row, const 
     return rc;
 }
 
-/* pdsh's -x separates hosts by commas, --exclude by '@'. Commas in brackets are ranges. */
+/* pdsh's -g and -X may be repeated. */
+int set_groups(struct options *options, const struct option_row *row, const char *value,
+               struct error *err)
+{
+    char **field = (char **)((char *)options + row->field);
+    char  *all = *field != NULL ? xasprintf("%s,%s", *field, value) : xstrdup(value);
+    int    rc = value[0] == '\0' ? err_set(err, "is empty; it should name a group")
+                                 : set_text(options, row, all, err);
+
+    free(all);
+    return rc;
+}
+
+void option_exclude_groups(struct options *options)
+{
+    const char *names = options->exclude_groups;
+    char       *filter, *to;
+
+    if (names == NULL)
+        return;
+    filter = to = xcalloc(2 * strlen(names) + 2, 1);
+    *to++ = '@';
+    for (; *names != '\0'; names++) {
+        *to++ = *names == ',' ? '@' : *names;
+        if (*names == ',')
+            *to++ = '@';
+    }
+    if (options->exclude != NULL) {
+        to = xasprintf("%s@%s", options->exclude, filter);
+        free(filter);
+        filter = to;
+    }
+    option_replace_text(&options->exclude, filter);
+    free(filter);
+}
+
+/* pdsh's -x separates hosts by commas, --exclude by '@'. Commas in brackets are ranges; those in
+ * slashes belong to a regular expression. */
 int set_exclude_hosts(struct options *options, const struct option_row *row, const char *value,
                       struct error *err)
 {
-    char *text = options->exclude != NULL ? xasprintf("%s,%s", options->exclude, value)
-                                          : xstrdup(value);
-    char *at;
-    bool  in_bracket = false;
+    char *words = xstrdup(value), *at = words, *all;
+    bool  begins = true;
     int   rc;
 
-    for (at = text; *at != '\0'; at++) {
-        in_bracket = *at == '[' || (in_bracket && *at != ']');
-        if (*at == ',' && !in_bracket)
+    for (; *at != '\0'; at++) {
+        if (*at == '[' || (begins && *at == '/' && strchr(at + 1, '/') != NULL))
+            at += strcspn(at + 1, *at == '[' ? "]" : "/");
+        begins = *at == ',';
+        if (begins)
             *at = '@';
     }
-    rc = set_text(options, row, text, err);
-    free(text);
+    all = options->exclude != NULL ? xasprintf("%s@%s", options->exclude, words) : NULL;
+    rc = set_text(options, row, all != NULL ? all : words, err);
+    free(all);
+    free(words);
     return rc;
+}
+
+/* "/RE/", and no directory */
+static bool is_regex(const char *value)
+{
+    size_t length = strlen(value);
+
+    return length > 2 && value[0] == '/' && value[length - 1] == '/' && access(value, F_OK) < 0;
 }
 
 /* ssh's -i is a key. */
 int set_include_letter(struct options *options, const struct option_row *row, const char *value,
                        struct error *err)
 {
-    if (strchr(value, '/') != NULL || access(value, F_OK) == 0)
+    if (!is_regex(value) && (strchr(value, '/') != NULL || access(value, F_OK) == 0))
         return err_set(err, "'%.200s' is a file, and -i is --include, which chooses hosts; for a "
                             "key write ssh-add %.200s, or IdentityFile into ~/.ssh/config",
                        value, value);

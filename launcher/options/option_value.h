@@ -26,6 +26,7 @@ option_setter set_signal, set_kill_signal;
 
 /* option_hosts.c */
 option_setter set_hostfile, set_hosts, set_host_argument, set_discovery_script;
+option_setter set_groups; /* char *: "a,b"; may be repeated */
 option_setter set_include_letter, set_fanout_letter; /* refuse a file */
 
 /* For options of other launchers: a number or "gpu"; a number or "N:N"; more hosts; hosts
@@ -35,6 +36,9 @@ option_setter set_node_count, set_more_hosts, set_exclude_hosts;
 
 /* For options that options_parse() handles before it sets any field. */
 option_setter set_nothing;
+
+/* Adds the groups of -X to the filter of --exclude and -x: "a,b" is "@a@@b" there. */
+void option_exclude_groups(struct options *options);
 
 /* Replaces a field of text by a copy of value; "" means that the option is not given: NULL. */
 void option_replace_text(char **text, const char *value);

@@ -87,6 +87,8 @@ void options_clear(struct options *options)
     free(options->hostfile);
     free(options->hosts);
     free(options->discovery_script);
+    free(options->groups);
+    free(options->exclude_groups);
     free(options->include);
     free(options->exclude);
     free(options->ssh_config);
@@ -125,6 +127,12 @@ void options_clear(struct options *options)
     json_decref(options->last_world);
     free(options->to);
     *options = (struct options){ 0 };
+}
+
+bool options_name_hosts(const struct options *options)
+{
+    return options->hosts != NULL || options->hostfile_given || options->groups != NULL ||
+           options->all_hosts;
 }
 
 bool options_go_on(const struct options *options)
@@ -247,9 +255,9 @@ static int settings_apply(struct options *options, const struct settings *settin
     }
     if (from_file && from_list)
         return err_set(err, "hosts are given twice, in a hostfile and in a list; use only one");
-    if (from_script && (from_file || from_list))
+    if (from_script && (from_file || from_list || options->groups != NULL || options->all_hosts))
         return err_set(err, "hosts are given twice, by --host-discovery-script and by a %s; use "
-                       "only one", from_file ? "hostfile" : "list");
+                       "only one", from_file ? "hostfile" : from_list ? "list" : "group");
     return 0;
 }
 
@@ -414,6 +422,7 @@ static int options_check(struct options *options, struct error *err)
     if (options->module && options->no_python)
         return err_set(err, "--module and --no_python exclude each other: "
                        "a module is run by Python");
+    option_exclude_groups(options);
     if (options->no_ssh && options->node_rank < 0)
         return err_set(err, "--no_ssh needs --node_rank, the number of this machine");
     if (!options->no_ssh && options->node_rank >= 0)
@@ -480,14 +489,13 @@ static bool stdin_is_null(void)
 static int shell_take(struct options *options, struct error *err)
 {
     static const char login[] = "exec \"${SHELL:-/bin/sh}\" -l";
-    char            **host = options->hosts == NULL && !options->hostfile_given &&
-                          access(options->hostfile, F_OK) < 0
-                          ? &options->hosts : &options->include;
+    char            **host = !options_name_hosts(options) && access(options->hostfile, F_OK) < 0
+                                 ? &options->hosts : &options->include;
     bool              has_command = options->args.count > 0;
     struct strlist    args = { 0 };
     size_t            i;
 
-    if (options->script == NULL && options->hosts == NULL && !options->hostfile_given)
+    if (options->script == NULL && !options_name_hosts(options))
         return err_set(err, "which host? muster %s", command_table[COMMAND_SHELL].synopsis);
     options->command = COMMAND_EXEC;
     options->pty = options->largest_status = true;

@@ -59,6 +59,9 @@ struct options {
     char *hosts;          /* -H te1:4,te2:4 */
     bool  hosts_added;    /* hosts comes from -w; another -w adds to it */
     bool  hosts_guessed;  /* -H NAME: NAME is no file, so perhaps a host */
+    char *groups;         /* -g gpu,rack=1: only hosts of these; NULL: not given */
+    char *exclude_groups; /* -X; options_parse() adds them to exclude */
+    bool  all_hosts;      /* -a: those of all groups, unless hosts or a hostfile are given */
     char *include, *exclude;
     int   num_nodes, num_gpus; /* -1: not given */
     int   num_ranks;           /* 0: not given */
@@ -182,6 +185,9 @@ int options_parse(struct options *options, int argc, char **argv, int *exit_code
                   struct error *err);
 /* Frees all strings. */
 void options_clear(struct options *options);
+
+/* Does the user say which hosts, other than by the default hostfile? */
+bool options_name_hosts(const struct options *options);
 
 /* Does the run continue when it loses a node? The number of nodes may change. */
 bool options_go_on(const struct options *options);

@@ -56,10 +56,14 @@ int hostfile_parse(const char *name, const char *text, size_t size, struct hostl
                    struct error *err);
 
 /* Parses -H "te1:4, te2:4, node[1-3]:8", as horovodrun and mpirun take it. "^FILE" means the
- * lines of a hostfile, as in pdsh. A host without ":slots" has default_slots. Returns -1 with
+ * lines of a hostfile, as in pdsh, and "@GROUP" the hosts of a group (groups/host_group.h), for
+ * which is_counted is false. A host without ":slots" has default_slots. Returns -1 with
  * "-H:column: why" in err. */
 int hostlist_from_argument(const char *text, int default_slots, struct hostlist *hosts,
                            struct error *err);
+
+/* Reads the hosts of some groups, separated by commas; NULL: of all groups (-a). */
+int hostlist_from_groups(const char *names, struct hostlist *hosts, struct error *err);
 
 /* Parses the output of a host discovery script, in horovodrun's format. A line is "te1:4", or
  * "te1" with default_slots slots (0: one slot, and is_counted is false). Repeated lines count
@@ -67,6 +71,9 @@ int hostlist_from_argument(const char *text, int default_slots, struct hostlist 
  * "name:line:column: why". */
 int hostlist_from_discovery(const char *name, const char *text, size_t size, int default_slots,
                             struct hostlist *hosts, struct error *err);
+
+/* Adds a host, whose strings now belong to the list. */
+void hostlist_take(struct hostlist *hosts, const struct host *host);
 
 /* Adds a host with this many slots, for the local fallback. */
 void hostlist_add(struct hostlist *hosts, const char *name, int slots);

@@ -5,12 +5,14 @@
 
 #include "plan/select.h"
 
+#include <regex.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "hostrange.h"
+#include "log.h"
 #include "number.h"
 #include "options/address.h"
 #include "xalloc.h"
@@ -30,9 +32,17 @@ struct filter {
 
 static bool  is_given(const char *filter);
 static int   read_filter(const char *text, struct filter *filter, struct error *err);
-static int   read_node(char *node, struct filter *filter, struct error *err);
-static int   mention_host(const char *name, const char *slots, struct filter *filter, size_t *at,
+static char *cut_word(char **rest);
+static int   read_word(char *word, struct filter *filter, struct error *err);
+static int   read_names(const char *range, const char *slots, struct filter *filter,
+                        struct error *err);
+static int   read_list(const char *list, const char *slots, struct filter *filter,
+                       struct error *err);
+static int   read_regex(char *word, struct filter *filter, struct error *err);
+static size_t find_host(const struct filter *filter, const char *name, size_t from);
+static int   mention_host(size_t at, const char *slots, struct filter *filter,
                           struct error *err);
+static char *cut_group_slots(char *name);
 static char *cut_slots(char *node, char **slots);
 static int   read_slot(char *text, const struct host *host, struct mention *mention,
                        struct error *err);
@@ -147,56 +157,155 @@ static bool is_given(const char *filter)
     return filter != NULL && *filter != '\0';
 }
 
-/* Reads "NODE[@NODE...]". strsep() keeps empty pieces, which must be refused. */
+/* Reads "WORD[@WORD...]". */
 static int read_filter(const char *text, struct filter *filter, struct error *err)
 {
-    char *copy = xstrdup(text), *rest = copy, *node;
+    char *copy = xstrdup(text), *rest = copy;
     int   rc = 0;
 
-    while (rc == 0 && (node = strsep(&rest, "@")) != NULL)
-        rc = read_node(node, filter, err);
+    while (rc == 0 && rest != NULL)
+        rc = read_word(cut_word(&rest), filter, err);
     free(copy);
     return rc;
 }
 
-/* Reads "NAME[:SLOT[,SLOT...]]"; the name may be a range. */
-static int read_node(char *node, struct filter *filter, struct error *err)
+/* Returns the next word, and NULL in *rest if it is the last. An '@' that begins a word means a
+ * group: "te1@@gpu" is te1 and the group gpu. A regular expression in slashes may contain '@'. */
+static char *cut_word(char **rest)
+{
+    char *word = *rest, *from = word + (word[0] == '@');
+
+    if (word[0] == '/' && strchr(word + 1, '/') != NULL)
+        from = strchr(word + 1, '/');
+    from = strchr(from, '@');
+    *rest = from != NULL ? from + 1 : NULL;
+    if (from != NULL)
+        *from = '\0';
+    return word;
+}
+
+/* Reads "NAME:SLOTS", "@GROUP:SLOTS", "/REGEX/:SLOTS" or "^FILE". */
+static int read_word(char *word, struct filter *filter, struct error *err)
+{
+    char *slots = NULL;
+
+    if (word[0] == '/')
+        return read_regex(word + 1, filter, err);
+    if (word[0] == '@')
+        slots = cut_group_slots(word);
+    if (word[0] == '@' || word[0] == '^')
+        return read_list(word, slots, filter, err);
+    word = cut_slots(word, &slots);
+    return read_names(word, slots, filter, err);
+}
+
+/* Reads "NAME" or a range of names, which are usually adjacent in the hostfile. */
+static int read_names(const char *range, const char *slots, struct filter *filter,
+                      struct error *err)
 {
     struct strlist names = { 0 };
-    char          *slots, *name = cut_slots(node, &slots);
     size_t         i, at = 0;
-    int            rc = hostrange_expand(name, &names, err);
+    int            rc = hostrange_expand(range, &names, err);
 
-    for (i = 0; i < names.count && rc == 0; i++)
-        rc = mention_host(names.item[i], slots, filter, &at, err);
+    for (i = 0; i < names.count && rc == 0; i++) {
+        at = find_host(filter, names.item[i], at);
+        if (at < filter->hosts->count)
+            rc = mention_host(at, slots, filter, err);
+        else if (!filter->is_partial)
+            rc = err_set(err, "no host '%.256s' in the hostfile%s", names.item[i],
+                         strchr(names.item[i], ':') == NULL
+                             ? "" : "; slots of an IPv6 address: [NAME]:0,1");
+    }
     strlist_clear(&names);
     return rc;
 }
 
-/* *at: where the search begins, because the names of a range are usually adjacent. */
-static int mention_host(const char *name, const char *slots, struct filter *filter, size_t *at,
-                        struct error *err)
+/* Reads "@GROUP" or "^FILE", which may have hosts that this run does not. */
+static int read_list(const char *list, const char *slots, struct filter *filter,
+                     struct error *err)
+{
+    struct hostlist members;
+    size_t          i, at = 0;
+    int             rc = hostlist_from_argument(list, 1, &members, err);
+
+    for (i = 0; rc == 0 && i < members.count; i++) {
+        at = find_host(filter, members.host[i].name, at);
+        if (at < filter->hosts->count)
+            rc = mention_host(at, slots, filter, err);
+    }
+    hostlist_clear(&members);
+    return rc;
+}
+
+/* Reads "RE/:SLOTS", "RE/" or "RE", an extended regular expression, as in pdsh. */
+static int read_regex(char *word, struct filter *filter, struct error *err)
+{
+    char   *end = strchr(word, '/'), *slots = NULL, why[128];
+    regex_t regex;
+    size_t  i, matches = 0;
+    int     rc = 0, code;
+
+    if (end != NULL) {
+        *end++ = '\0';
+        slots = *end == ':' ? end + 1 : NULL;
+        if (*end != '\0' && slots == NULL)
+            return err_set(err, "'%.64s' follows /%.64s/; slots are written /RE/:0,1", end, word);
+    }
+    code = regcomp(&regex, word, REG_EXTENDED | REG_NOSUB);
+    if (code != 0) {
+        regerror(code, &regex, why, sizeof why);
+        return err_set(err, "/%.256s/: %s", word, why);
+    }
+    for (i = 0; i < filter->hosts->count && rc == 0; i++) {
+        if (regexec(&regex, filter->hosts->host[i].name, 0, NULL, 0) != 0)
+            continue;
+        matches++;
+        rc = mention_host(i, slots, filter, err);
+    }
+    regfree(&regex);
+    if (matches == 0 && !filter->is_partial)
+        return err_set(err, "no host matches /%.256s/", word);
+    return rc;
+}
+
+/* Returns the host's index, or the number of hosts. The search begins at `from`, since the names
+ * of a range or a group are usually adjacent. */
+static size_t find_host(const struct filter *filter, const char *name, size_t from)
 {
     const struct hostlist *hosts = filter->hosts;
-    struct mention        *mention = filter->mention;
-    char                  *copy, *rest, *slot;
-    size_t                 i;
-    int                    rc = 0;
+    size_t                 i, at;
 
-    for (i = 0; i < hosts->count && strcmp(hosts->host[*at].name, name) != 0; i++)
-        *at = (*at + 1) % hosts->count;
-    if (i == hosts->count)
-        return filter->is_partial
-                   ? 0
-                   : err_set(err, "no host '%.256s' in the hostfile%s", name,
-                             strchr(name, ':') == NULL
-                                 ? "" : "; slots of an IPv6 address: [NAME]:0,1");
-    mention[*at].is_named = true;
+    for (i = 0; i < hosts->count; i++) {
+        at = (from + i) % hosts->count;
+        if (strcmp(hosts->host[at].name, name) == 0)
+            return at;
+    }
+    return hosts->count;
+}
+
+static int mention_host(size_t at, const char *slots, struct filter *filter, struct error *err)
+{
+    struct mention *mention = &filter->mention[at];
+    char           *copy, *rest, *slot;
+    int             rc = 0;
+
+    mention->is_named = true;
     copy = rest = slots != NULL ? xstrdup(slots) : NULL;
     while (rc == 0 && (slot = strsep(&rest, ",")) != NULL)
-        rc = read_slot(slot, &hosts->host[*at], &mention[*at], err);
+        rc = read_slot(slot, &filter->hosts->host[at], mention, err);
     free(copy);
     return rc;
+}
+
+/* Cuts "@GROUP:0,1"; "@SOURCE:GROUP" is a group of ClusterShell. */
+static char *cut_group_slots(char *word)
+{
+    char *colon = strrchr(word, ':');
+
+    if (colon == NULL || colon[1] == '\0' || colon[1 + strspn(colon + 1, "0123456789, ")] != '\0')
+        return NULL;
+    *colon = '\0';
+    return colon + 1;
 }
 
 /* Returns the name, without the brackets that an IPv6 address must have here if slots follow;

@@ -3,7 +3,8 @@
  * --include / --exclude "NODE[@NODE...]", NODE = NAME[:SLOT[,SLOT...]], then --num_nodes,
  * --num_gpus and -np, with DeepSpeed's meaning (later upstream: PR #8239). Mentions of one host
  * are merged; if any of them names slots, only those slots count. NAME may be a range; an IPv6
- * name needs brackets. The order is always that of the hostfile.
+ * name needs brackets. Besides names: @GROUP (groups/host_group.h), /REGULAR EXPRESSION/ and
+ * ^HOSTFILE. The order is always that of the hostfile.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SELECT_H

@@ -169,7 +169,7 @@ run muster --push src --push-exclude .git --push-exclude node2 -H node1 --no_pyt
 is "--push-exclude, also of a host's name" "$rc $(cat err)" "0 "
 for option in -a -r -z --delete; do
     bcast "$option" src
-    ok "$option is rsync's: it says what to do" grep -Eq "it is (scp's and )?rsync's; " err
+    ok "$option is rsync's: it says what to do" grep -Eq "it is (scp's and )?rsync's[;,] " err
 done
 
 # What git ignores

@@ -47,7 +47,8 @@ run env CUDA_VISIBLE_DEVICES=0,9,1 muster true
 ok "a GPU that is not there ends the list, as for CUDA, and is said" \
     grep -q 'CUDA_VISIBLE_DEVICES=0,9,1: as CUDA does, .* no GPU of this machine: 1 GPU$' err
 run env CUDA_VISIBLE_DEVICES=0,-1,1 muster true
-is "-1 is meant so: nothing is said" "$rc $(cat err)" "0 "
+is "-1 is meant so: nothing is said of it" "$rc $(cat err)" \
+    "0 muster: warning: no hostfile (/job/hostfile): using this machine alone"
 run env CUDA_VISIBLE_DEVICES=2,3 muster exec --label none sh -c 'echo "$CUDA_VISIBLE_DEVICES"'
 is "exec chooses nothing" "$rc $(cat out)" "0 2,3"
 

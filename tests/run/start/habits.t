@@ -114,6 +114,18 @@ SLURM_JOB_NODELIST='te[1-2]' muster --dry-run -H te9 train.py | 0 | 1 rank on 1 
 SLURM_JOB_NODELIST=$(hostname) SLURM_GPUS_ON_NODE=4 CUDA_VISIBLE_DEVICES=2,3 MUSTER_TRANSPORT=auto muster --dry-run train.py | 0 | 2 ranks on 1 node | CUDA_VISIBLE_DEVICES=2,3
 PBS_JOBID=9.pbs PBS_NODEFILE=pbs muster --dry-run train.py | 0 | PBS job 9.pbs: te\[1-2\], 1 to 2 slots | 3 ranks on 2 nodes
 PBS_NODEFILE=none muster --dry-run train.py | 65 | none: No such file
+muster --dry-run --no_ssh train.py | 2 | --no_ssh needs --master_addr, .*: an address of the first, te1
+SLURM_JOB_NODELIST='te[1-2]' SLURM_STEP_NUM_TASKS=4 SLURM_STEP_NUM_NODES=2 SLURM_STEP_ID=0 SLURM_NODEID=1 muster --dry-run --no_ssh --master_addr te1 train.py | 65 | srun --ntasks-per-node=1
+muster --dry-run --no_ssh train.py | 2 | --no_ssh needs --node_rank
+muster --dry-run train.py | 0 | no hostfile \(/job/hostfile\): using this machine alone | 1 rank on 1 node
+# groups, of pdsh, pdcp, clush and dsh: groups.t
+muster exec -F genders -g gpu true | 2 | -F: it is pdsh's, set PDSH_GENDERS_FILE=FILE; or ssh's, write --ssh-config=FILE
+muster exec -P debug true | 2 | -P: it is pdsh's; write -w "\$\(sinfo -ho %N -p PARTITION\)"
+muster exec -j 7 true | 2 | -j: it is pdsh's; write -w "\$\(squeue -ho %N -j JOB\)"
+muster exec -s slurm -g gpu true | 2 | -s: it is clush's; write -g SOURCE:GROUP
+muster exec --groupsource=slurm -g gpu true | 2 | --groupsource: it is clush's; write -g SOURCE:GROUP
+muster exec -M -g gpu true | 2 | -M: it is pdsh's or dsh's; leave it out
+muster exec --dry-run -w te[1-3] --pick=2 true | 0 | 2 commands on 2 nodes
 # a shell is not there
 muster exec -H node1 'nvidia-smi -L' | 127 | write: muster exec -- sh -c 'nvidia-smi -L'
 muster exec -H node1 "ps aux|grep x" | 127 | write: muster exec -- sh -c 'ps aux\|grep x'
