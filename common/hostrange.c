@@ -60,6 +60,25 @@ out:
     return rc;
 }
 
+int hostrange_expand_list(const char *list, struct strlist *names, struct error *err)
+{
+    size_t size;
+    char  *word;
+    int    rc = 0;
+
+    while (rc == 0 && *list != '\0') {
+        for (size = strcspn(list, ",["); list[size] == '['; size += strcspn(list + size, ",["))
+            size += strcspn(list + size, "]");
+        word = xstrndup(list, size);
+        rc = names->count > HOSTRANGE_NAMES_MAX
+                 ? err_set(err, "more than %d names", HOSTRANGE_NAMES_MAX)
+                 : hostrange_expand(word, names, err);
+        free(word);
+        list += size + (list[size] == ',');
+    }
+    return rc;
+}
+
 /* Does word begin like "[::1]"? Then all of it is literal. */
 static bool is_address(const char *word)
 {

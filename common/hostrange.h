@@ -21,6 +21,9 @@
  * with the reason in err and leaves names unchanged. */
 int hostrange_expand(const char *word, struct strlist *names, struct error *err);
 
+/* The same for several words, separated by commas. On error names has those before it. */
+int hostrange_expand_list(const char *list, struct strlist *names, struct error *err);
+
 /* The inverse: returns the names, in any order and each counted once, as words separated by
  * commas: "gw,node[01-16,20]". The caller frees it. */
 char *hostrange_fold(const struct strlist *names);

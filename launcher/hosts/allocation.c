@@ -5,166 +5,100 @@
 
 #include "hosts/allocation.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "hostrange.h"
-#include "number.h"
+#include "hosts/batch.h"
+#include "hosts/local_hosts.h"
 #include "plan/cuda_devices.h"
 #include "plan/environ.h"
-#include "hosts/local_hosts.h"
 #include "xalloc.h"
 
-static int   slurm_hosts(char *const *here, struct hostlist *hosts, const char **slots_by,
-                         struct error *err);
-static int   slurm_gpus(char *const *here, const char **slots_by);
-static int   slurm_tasks(char *const *here, struct hostlist *hosts, struct error *err);
-static int   take_visible(const char *visible, struct hostlist *hosts, const char **slots_by,
-                          struct error *err);
-static bool  is_single(const struct hostlist *hosts);
+/* Flux first: its instances run as jobs of the others. OAR before PBS, whose variable some of its
+ * sites set, too. */
+static batch_reader *const readers[] = { batch_flux, batch_slurm,       batch_oar,
+                                         batch_pbs,  batch_grid_engine, batch_lsf };
+
+static int   find(const struct options *options, char *const *here, struct batch_job *job,
+                  struct error *err);
+static bool  are_given(const struct batch_job *job, const char *visible);
+static int   take_visible(const char *visible, struct batch_job *job, struct error *err);
+static void  take_local_gpus(struct batch_job *job, int gpus);
 static void  set_slots(struct hostlist *hosts, int slots);
-static char *describe(const char *job, const struct hostlist *hosts, const char *slots_by);
+static char *describe(const struct batch_job *job);
 
-int allocation_hosts(char *const *here, struct hostlist *hosts, char **words, struct error *err)
+int allocation_hosts(const struct options *options, char *const *here, struct hostlist *hosts,
+                     char **words, struct error *err)
 {
-    const char *slurm = environ_value(here, "SLURM_JOB_NODELIST");
-    const char *pbs = environ_value(here, "PBS_NODEFILE"), *id, *slots_by = NULL;
-    const char *visible = environ_value(here, VISIBLE_DEVICES);
-    char       *job;
-    int         rc;
+    const char      *visible = environ_value(here, VISIBLE_DEVICES);
+    struct batch_job job = { 0 };
+    int              rc = find(options, here, &job, err);
 
-    *hosts = (struct hostlist){ 0 };
-    if (slurm != NULL && slurm[0] != '\0') {
-        rc = slurm_hosts(here, hosts, &slots_by, err);
-        id = environ_value(here, "SLURM_JOB_ID");
-    } else if (pbs != NULL && pbs[0] != '\0') {
-        rc = hostfile_read(pbs, hosts, err);
-        id = environ_value(here, "PBS_JOBID");
-    } else {
-        return 0;
-    }
-    if (rc == 0 && visible != NULL)
-        rc = take_visible(visible, hosts, &slots_by, err);
-    if (rc < 0) {
-        hostlist_clear(hosts);
-        return -1;
-    }
-    if (visible == NULL && slots_by == NULL && is_single(hosts) && local_gpus() > 0) {
-        set_slots(hosts, local_gpus());
-        slots_by = "GPUs of this machine";
-    }
-    job = xasprintf("%s job%s%s", slurm != NULL ? "Slurm" : "PBS", id != NULL ? " " : "",
-                    id != NULL ? id : "");
-    *words = describe(job, hosts, slots_by);
-    free(job);
-    return 1;
-}
-
-/* Refuses srun: it would start muster once per task, and each muster would start all ranks. */
-static int slurm_hosts(char *const *here, struct hostlist *hosts, const char **slots_by,
-                       struct error *err)
-{
-    const char  *tasks = environ_value(here, "SLURM_STEP_NUM_TASKS");
-    struct error why;
-    int64_t      count;
-    int          gpus;
-
-    if (tasks != NULL && parse_number(tasks, 2, INT64_MAX, &count, NULL) == 0)
-        return err_set(err,
-                       "srun starts muster %s times (SLURM_STEP_NUM_TASKS); start it once, "
-                       "without srun, or name the hosts with -H",
-                       tasks);
-    if (hostlist_from_argument(environ_value(here, "SLURM_JOB_NODELIST"), 1, hosts, &why) < 0)
-        return err_set(err, "SLURM_JOB_NODELIST: %s", why.text);
-    gpus = slurm_gpus(here, slots_by);
-    if (gpus > 0) {
-        set_slots(hosts, gpus);
-        return 0;
-    }
-    if (slurm_tasks(here, hosts, &why) < 0)
-        return err_set(err, "SLURM_TASKS_PER_NODE: %s", why.text);
-    *slots_by = is_single(hosts) ? NULL : "SLURM_TASKS_PER_NODE";
-    return 0;
-}
-
-/* Returns the GPUs per node, from "8", "a100:8" or "a100:4,h100:4"; 0: unknown. */
-static int slurm_gpus(char *const *here, const char **slots_by)
-{
-    static const char *const names[] = { "SLURM_GPUS_PER_NODE", "SLURM_GPUS_ON_NODE" };
-    const char *value;
-    char       *copy, *rest, *word;
-    int64_t     number, sum = 0;
-    size_t      i;
-
-    for (i = 0; i < sizeof names / sizeof *names && sum == 0; i++) {
-        value = environ_value(here, names[i]);
-        *slots_by = names[i];
-        copy = rest = xstrdup(value != NULL ? value : "");
-        while ((word = strsep(&rest, ",")) != NULL && sum >= 0) {
-            word = strrchr(word, ':') != NULL ? strrchr(word, ':') + 1 : word;
-            sum = parse_number(word, 1, HOST_SLOTS_MAX, &number, NULL) < 0 ? -1 : sum + number;
-        }
-        free(copy);
-        sum = sum > 0 && sum <= HOST_SLOTS_MAX ? sum : 0;
-    }
-    if (sum == 0)
-        *slots_by = NULL;
-    return (int)sum;
-}
-
-/* Reads "4(x2),3", in the order of the hosts. */
-static int slurm_tasks(char *const *here, struct hostlist *hosts, struct error *err)
-{
-    const char *value = environ_value(here, "SLURM_TASKS_PER_NODE");
-    char       *copy = xstrdup(value != NULL ? value : ""), *rest = copy, *word, *times;
-    int64_t     tasks, nodes;
-    size_t      n = 0;
-    int         rc = 0;
-
-    while (copy[0] != '\0' && rc == 0 && (word = strsep(&rest, ",")) != NULL) {
-        times = strstr(word, "(x");
-        nodes = 1;
-        if (times != NULL) {
-            *times = '\0';
-            times[strcspn(times + 2, ")") + 2] = '\0';
-            rc = parse_number(times + 2, 1, HOSTFILE_HOSTS_MAX, &nodes, err);
-        }
-        if (rc == 0)
-            rc = parse_number(word, 1, HOST_SLOTS_MAX, &tasks, err);
-        for (; rc == 0 && nodes > 0 && n < hosts->count; nodes--)
-            hosts->host[n++].slots = (int)tasks;
-    }
-    free(copy);
+    if (rc > 0 && visible != NULL && !are_given(&job, visible) &&
+        take_visible(visible, &job, err) < 0)
+        rc = -1;
+    if (rc > 0 && visible == NULL && local_gpus() > 0)
+        take_local_gpus(&job, local_gpus());
+    if (rc > 0)
+        *words = describe(&job);
+    else
+        hostlist_clear(&job.hosts);
+    *hosts = job.hosts;
     return rc;
 }
 
-/* The batch system, or the user, has said which GPUs the job may use here: the same on every host.
- * Only their number, if they are names: each GPU has its own. */
-static int take_visible(const char *visible, struct hostlist *hosts, const char **slots_by,
-                        struct error *err)
+static int find(const struct options *options, char *const *here, struct batch_job *job,
+                struct error *err)
 {
-    struct strlist devices = { 0 };
-    char          *variable;
-    size_t         i;
-    int            rc = cuda_devices_read(visible, 0, &devices, err);
+    size_t i;
+    int    rc = 0;
 
-    if (rc >= 0 && devices.count > 0) {
-        set_slots(hosts, (int)devices.count);
-        *slots_by = VISIBLE_DEVICES;
-    } else if (rc >= 0) {
-        *slots_by = *slots_by != NULL ? *slots_by : "no GPUs in " VISIBLE_DEVICES;
-    }
-    variable = cuda_devices_variable(&devices);
-    for (i = 0; i < hosts->count && rc >= 0 && cuda_devices_are_numbers(&devices); i++)
-        strlist_add(&hosts->host[i].env, variable);
-    free(variable);
-    strlist_clear(&devices);
-    return rc < 0 ? -1 : 0;
+    for (i = 0; i < sizeof readers / sizeof *readers && rc == 0; i++)
+        rc = readers[i](here, options->no_ssh, job, err);
+    return rc;
 }
 
-/* Does each host have one slot? A job that asked for nothing has one per host, too. */
-static bool is_single(const struct hostlist *hosts)
+int batch_refuse_tasks(const char *starter, const char *tasks, const char *variable,
+                       struct error *err)
+{
+    return err_set(err,
+                   "%s starts muster %s times (%s); start it once, without %s, or once on each "
+                   "node with --no_ssh, or name the hosts with -H",
+                   starter, tasks, variable, starter);
+}
+
+struct host *batch_add(const char *name, size_t slots, struct hostlist *hosts, struct error *err)
+{
+    struct hostlist one = { 0 };
+    size_t          i;
+
+    if (slots == 0 || slots > HOST_SLOTS_MAX) {
+        err_set(err, "%.64s: %zu slots: the limits are 1 and %d", name, slots, HOST_SLOTS_MAX);
+        return NULL;
+    }
+    if (strpbrk(name, "@^,[:") != NULL) {
+        err_set(err, "'%.64s' is not the name of a host", name);
+        return NULL;
+    }
+    for (i = hosts->count; i > 0; i--)
+        if (strcmp(hosts->host[i - 1].name, name) == 0) {
+            if (hosts->host[i - 1].slots + (int)slots <= HOST_SLOTS_MAX)
+                hosts->host[i - 1].slots += (int)slots;
+            return &hosts->host[i - 1];
+        }
+    if (hosts->count == HOSTFILE_HOSTS_MAX) {
+        err_set(err, "more than %d hosts", HOSTFILE_HOSTS_MAX);
+        return NULL;
+    }
+    if (hostlist_from_argument(name, (int)slots, &one, err) < 0)
+        return NULL;
+    hostlist_take(hosts, &one.host[0]);
+    free(one.host);
+    return &hosts->host[hosts->count - 1];
+}
+
+bool batch_is_single(const struct hostlist *hosts)
 {
     size_t i;
 
@@ -172,6 +106,63 @@ static bool is_single(const struct hostlist *hosts)
         if (hosts->host[i].slots != 1)
             return false;
     return true;
+}
+
+/* Are these GPUs what the batch system has given us here? Other hosts may have others. */
+static bool are_given(const struct batch_job *job, const char *visible)
+{
+    const char *given;
+    size_t      i;
+
+    for (i = 0; i < job->hosts.count && job->gives_gpus; i++) {
+        given = env_get(&job->hosts.host[i].env, VISIBLE_DEVICES);
+        if (given != NULL && strcmp(given, visible) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The batch system, or the user, has said which GPUs the job may use here: the same on every host.
+ * Only their number, if they are names: each GPU has its own. */
+static int take_visible(const char *visible, struct batch_job *job, struct error *err)
+{
+    struct strlist devices = { 0 };
+    size_t         i, length = strlen(VISIBLE_DEVICES "=");
+    char          *variable;
+    int            rc = cuda_devices_read(visible, 0, &devices, err);
+
+    if (rc >= 0 && devices.count > 0) {
+        set_slots(&job->hosts, (int)devices.count);
+        job->slots_by = VISIBLE_DEVICES;
+    } else if (rc >= 0 && job->slots_by == NULL) {
+        job->slots_by = "no GPUs in " VISIBLE_DEVICES;
+    }
+    variable = cuda_devices_variable(&devices);
+    for (i = 0; i < job->hosts.count && rc >= 0 && cuda_devices_are_numbers(&devices); i++)
+        env_set(&job->hosts.host[i].env, VISIBLE_DEVICES, variable + length);
+    free(variable);
+    strlist_clear(&devices);
+    return rc < 0 ? -1 : 0;
+}
+
+/* A job that has asked for nothing has one slot per host, or counts cores, of which a rank needs
+ * more than one; but two ranks cannot share a GPU. */
+static void take_local_gpus(struct batch_job *job, int gpus)
+{
+    size_t i;
+    bool   is_single = batch_is_single(&job->hosts), is_changed = false;
+
+    if (is_single && job->slots_by == NULL) {
+        set_slots(&job->hosts, gpus);
+        job->slots_by = "GPUs of this machine";
+    }
+    for (i = 0; i < job->hosts.count && job->counts_cores; i++)
+        if (is_single || job->hosts.host[i].slots > gpus) {
+            job->hosts.host[i].slots = gpus;
+            is_changed = true;
+        }
+    if (is_changed)
+        job->slots_by = "GPUs of this machine";
 }
 
 static void set_slots(struct hostlist *hosts, int slots)
@@ -182,12 +173,14 @@ static void set_slots(struct hostlist *hosts, int slots)
         hosts->host[i].slots = slots;
 }
 
-static char *describe(const char *job, const struct hostlist *hosts, const char *slots_by)
+static char *describe(const struct batch_job *job)
 {
-    struct strlist names = { 0 };
-    char          *folded, *words;
-    int            least = hosts->host[0].slots, most = least;
-    size_t         i;
+    const struct hostlist *hosts = &job->hosts;
+    const char            *by = job->slots_by;
+    struct strlist         names = { 0 };
+    char                  *folded, *slots, *words;
+    int                    least = hosts->host[0].slots, most = least;
+    size_t                 i;
 
     for (i = 0; i < hosts->count; i++) {
         strlist_add(&names, hosts->host[i].name);
@@ -196,15 +189,14 @@ static char *describe(const char *job, const struct hostlist *hosts, const char 
         hosts->host[i].is_counted = true;
     }
     folded = hostrange_fold(&names);
-    if (least == most)
-        words = xasprintf("%s: %s, %d %s%s%s%s%s", job, folded, most, most == 1 ? "slot" : "slots",
-                          hosts->count > 1 ? " each" : "", slots_by != NULL ? " (" : "",
-                          slots_by != NULL ? slots_by : "", slots_by != NULL ? ")" : "");
-    else
-        words = xasprintf("%s: %s, %d to %d slots%s%s%s", job, folded, least, most,
-                          slots_by != NULL ? " (" : "", slots_by != NULL ? slots_by : "",
-                          slots_by != NULL ? ")" : "");
+    slots = least < most ? xasprintf("%d to %d slots", least, most)
+                         : xasprintf("%d %s%s", most, most == 1 ? "slot" : "slots",
+                                     hosts->count > 1 ? " each" : "");
+    words = xasprintf("%s job%s%s: %s, %s%s%s%s", job->system, job->id != NULL ? " " : "",
+                      job->id != NULL ? job->id : "", folded, slots, by != NULL ? " (" : "",
+                      by != NULL ? by : "", by != NULL ? ")" : "");
     free(folded);
+    free(slots);
     strlist_clear(&names);
     return words;
 }

@@ -137,7 +137,7 @@ static int find_unnamed(const struct options *options, char *const *here, struct
                         struct error *err)
 {
     char *words;
-    int   rc = allocation_hosts(here, hosts, &words, err);
+    int   rc = allocation_hosts(options, here, hosts, &words, err);
 
     if (rc < 0)
         return -1;

@@ -16,6 +16,7 @@
 #include <jansson.h>
 
 #include "exit_code.h"
+#include "number.h"
 #include "options/argv.h"
 #include "options/conf.h"
 #include "options/saved_options.h"
@@ -389,6 +390,7 @@ static void env_name_of(const struct option_row *row, char name[ENV_NAME_BYTES])
 /* Checks rules that concern more than one option. */
 static int words_check(const struct options *options, struct error *err);
 static int shell_take(struct options *options, struct error *err);
+static void take_node_rank(struct options *options);
 static int input_check(struct options *options, struct error *err);
 static int prompt_check(const struct options *options, struct error *err);
 static bool stdin_is_null(void);
@@ -423,6 +425,7 @@ static int options_check(struct options *options, struct error *err)
         return err_set(err, "--module and --no_python exclude each other: "
                        "a module is run by Python");
     option_exclude_groups(options);
+    take_node_rank(options);
     if (options->no_ssh && options->node_rank < 0)
         return err_set(err, "--no_ssh needs --node_rank, the number of this machine");
     if (!options->no_ssh && options->node_rank >= 0)
@@ -512,6 +515,18 @@ static int shell_take(struct options *options, struct error *err)
     strlist_clear(&options->args);
     options->args = args;
     return 0;
+}
+
+/* srun and flux run number the nodes on which they start muster. */
+static void take_node_rank(struct options *options)
+{
+    const char *slurm = getenv("SLURM_STEP_ID") != NULL ? getenv("SLURM_NODEID") : NULL;
+    const char *number = slurm != NULL ? slurm : getenv("FLUX_TASK_RANK");
+    int64_t     rank;
+
+    if (options->no_ssh && options->node_rank < 0 && !options_name_hosts(options) &&
+        number != NULL && parse_number(number, 0, OPTION_NUMBER_MAX, &rank, NULL) == 0)
+        options->node_rank = (int)rank;
 }
 
 /* Decides who gets standard input: a terminal belongs to the shell that muster was started from,

@@ -42,7 +42,7 @@ static void  notice_make(struct plan *plan, const struct options *options,
 static void  stamp_again(struct plan *plan, const char *id);
 static char *cwd_of_run(const struct options *options);
 static int   check_alone(struct plan *plan, const struct options *options,
-                         struct error *err);
+                         const struct host *first, struct error *err);
 static int   add_node(struct plan *plan, const struct selected *selected,
                       const struct common *common, struct error *err);
 static void  add_labels(struct plan *plan);
@@ -96,7 +96,7 @@ int plan_make(struct plan *plan, const struct options *options,
     for (i = 0; i < selection->count; i++)
         common.local_only = common.local_only &&
                             plan_host_is_local(selection->node[i].host, options);
-    if (options->no_ssh && check_alone(plan, options, err) < 0)
+    if (options->no_ssh && check_alone(plan, options, selection->node[0].host, err) < 0)
         goto out;
     if (environ_collect(options, here, common.cwd, common.local_only, &common.env, err) < 0)
         goto out;
@@ -305,13 +305,15 @@ static char *cwd_of_run(const struct options *options)
 
 /* With --no_ssh the other nodes are started separately, and all must use the same master
  * without talking to each other first. */
-static int check_alone(struct plan *plan, const struct options *options, struct error *err)
+static int check_alone(struct plan *plan, const struct options *options, const struct host *first,
+                       struct error *err)
 {
     if (options->node_rank >= plan->node_count)
         return err_set(err, "--node_rank %d: there are %d nodes, 0 to %d", options->node_rank,
                        plan->node_count, plan->node_count - 1);
     if (plan->node_count > 1 && plan->master_addr == NULL)
-        return err_set(err, "--no_ssh needs --master_addr: muster cannot ask the other nodes");
+        return err_set(err, "--no_ssh needs --master_addr, since muster cannot ask the other "
+                            "nodes: an address of the first, %s", first->name);
     if (plan->node_count > 1 && plan->master_port == 0)
         plan->master_port = MASTER_PORT_DEFAULT;
     return 0;

@@ -15,6 +15,7 @@ printf 'te1 slots=2\nte2 slots=2\nte3 slots=2\n' >hosts
 printf 'te1\nte2 # two GPUs\n' >machines
 printf 'te[1-2]\n' >bare
 printf 'te1\nte1\nte2\n' >pbs
+printf 'te1 3 all.q@te1 UNDEFINED\nte2 2 all.q@te2 UNDEFINED\n' >pe
 : >gpu0 >gpu1 >gpu2
 exec_on="muster exec --dry-run -H te1,te2"
 on_hosts="muster --dry-run --hostfile=hosts"
@@ -114,7 +115,13 @@ SLURM_JOB_NODELIST='te[1-2]' muster --dry-run -H te9 train.py | 0 | 1 rank on 1 
 SLURM_JOB_NODELIST=$(hostname) SLURM_GPUS_ON_NODE=4 CUDA_VISIBLE_DEVICES=2,3 MUSTER_TRANSPORT=auto muster --dry-run train.py | 0 | 2 ranks on 1 node | CUDA_VISIBLE_DEVICES=2,3
 PBS_JOBID=9.pbs PBS_NODEFILE=pbs muster --dry-run train.py | 0 | PBS job 9.pbs: te\[1-2\], 1 to 2 slots | 3 ranks on 2 nodes
 PBS_NODEFILE=none muster --dry-run train.py | 65 | none: No such file
-muster --dry-run --no_ssh train.py | 2 | --no_ssh needs --master_addr, .*: an address of the first, te1
+LSB_JOBID=5 LSB_MCPU_HOSTS='te1 2 te2 2' muster --dry-run train.py | 0 | LSF job 5: te\[1-2\], 2 slots each \(LSB_MCPU_HOSTS\) | 4 ranks on 2 nodes
+JOB_ID=2 PE_HOSTFILE=pe muster --dry-run train.py | 0 | Grid Engine job 2: te\[1-2\], 2 to 3 slots \(PE_HOSTFILE\) | 5 ranks on 2 nodes
+OAR_JOB_ID=3 OAR_NODEFILE=pbs muster --dry-run train.py | 0 | OAR job 3: te\[1-2\], 1 to 2 slots | 3 ranks on 2 nodes
+FLUX_URI=local:///x PATH=$PATH:/nowhere muster --dry-run train.py | 65 | FLUX_URI is set, but .*flux.*; name the hosts with -H
+SLURM_JOB_NODELIST='te[1-2]' SLURM_STEP_NUM_TASKS=2 SLURM_STEP_NUM_NODES=2 SLURM_STEP_ID=0 SLURM_NODEID=1 SLURM_STEP_NODELIST='te[1-2]' muster --dry-run --no_ssh --master_addr te1 train.py | 0 | hosts of Slurm job: te\[1-2\], 1 slot each | ^te2: this machine
+SLURM_JOB_NODELIST='te[1-2]' SLURM_STEP_NUM_TASKS=2 SLURM_STEP_NUM_NODES=2 SLURM_STEP_ID=0 SLURM_NODEID=1 muster --dry-run --no_ssh --node_rank 0 --master_addr te1 train.py | 0 | ^te1: this machine
+SLURM_JOB_NODELIST='te[1-2]' SLURM_STEP_NUM_TASKS=2 SLURM_STEP_NUM_NODES=2 SLURM_STEP_ID=0 SLURM_NODEID=1 muster --dry-run --no_ssh train.py | 2 | --no_ssh needs --master_addr, .*: an address of the first, te1
 SLURM_JOB_NODELIST='te[1-2]' SLURM_STEP_NUM_TASKS=4 SLURM_STEP_NUM_NODES=2 SLURM_STEP_ID=0 SLURM_NODEID=1 muster --dry-run --no_ssh --master_addr te1 train.py | 65 | srun --ntasks-per-node=1
 muster --dry-run --no_ssh train.py | 2 | --no_ssh needs --node_rank
 muster --dry-run train.py | 0 | no hostfile \(/job/hostfile\): using this machine alone | 1 rank on 1 node
