@@ -60,6 +60,17 @@ out:
     return rc;
 }
 
+size_t hostrange_word(const char *list)
+{
+    size_t size = strcspn(list, ",[");
+
+    while (list[size] == '[') {
+        size += strcspn(list + size, "]");
+        size += strcspn(list + size, ",[");
+    }
+    return size;
+}
+
 int hostrange_expand_list(const char *list, struct strlist *names, struct error *err)
 {
     size_t size;
@@ -67,8 +78,7 @@ int hostrange_expand_list(const char *list, struct strlist *names, struct error 
     int    rc = 0;
 
     while (rc == 0 && *list != '\0') {
-        for (size = strcspn(list, ",["); list[size] == '['; size += strcspn(list + size, ",["))
-            size += strcspn(list + size, "]");
+        size = hostrange_word(list);
         word = xstrndup(list, size);
         rc = names->count > HOSTRANGE_NAMES_MAX
                  ? err_set(err, "more than %d names", HOSTRANGE_NAMES_MAX)

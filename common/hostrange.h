@@ -21,7 +21,11 @@
  * with the reason in err and leaves names unchanged. */
 int hostrange_expand(const char *word, struct strlist *names, struct error *err);
 
-/* The same for several words, separated by commas. On error names has those before it. */
+/* Returns the length of the first word of a list, whose words are separated by commas: a comma in
+ * brackets does not separate. */
+size_t hostrange_word(const char *list);
+
+/* Expands all words of a list. On error names has those before the word. */
 int hostrange_expand_list(const char *list, struct strlist *names, struct error *err);
 
 /* The inverse: returns the names, in any order and each counted once, as words separated by

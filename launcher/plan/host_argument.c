@@ -66,17 +66,12 @@ int hostlist_from_groups(const char *names, struct hostlist *hosts, struct error
     return rc;
 }
 
-/* Returns the next word of a list without blanks around it, and NULL in *rest if it is the last. A
- * comma in brackets does not separate words. */
+/* Returns the next word of a list without blanks around it, and NULL in *rest if it is the last. */
 static char *cut_word(char **rest)
 {
-    char  *word = *rest + strspn(*rest, BLANKS), *at = word + strcspn(word, ",[");
+    char  *word = *rest + strspn(*rest, BLANKS), *at = word + hostrange_word(word);
     size_t size;
 
-    while (*at == '[') {
-        at += strcspn(at, "]");
-        at += strcspn(at, ",[");
-    }
     *rest = *at != '\0' ? at + 1 : NULL;
     *at = '\0';
     for (size = strlen(word); size > 0 && strchr(BLANKS, word[size - 1]) != NULL; size--)
