@@ -24,8 +24,8 @@
 #include "sanitize.h"
 #include "xalloc.h"
 
-#define READ_MAX  (64 * 1024)
-#define WORDS_MAX 400 /* bytes of its stderr in a message */
+#define READ_MAX   (64 * 1024)
+#define WORDS_MAX  400 /* bytes of its stderr in a message */
 #define NO_PIDFD_S 0.02 /* between looks at a program without pidfd_open(), Linux < 5.3 */
 
 /* They would kill muster and leave the program, which is not in the terminal's process group. */

@@ -9,7 +9,7 @@
 #include "err.h"
 
 #define ANSWER_CANNOT_RUN 127
-#define ANSWER_NONE       (-1) /* it was killed, or printed too much */
+#define ANSWER_NONE       (-1) /* none in time, too long a one, or it could not be read */
 
 /* Executes argv[0], which may be on PATH, without input, and waits until it has ended, at most
  * limit_s seconds. Returns its exit status with what it printed in *text (*size bytes and a final

@@ -14,8 +14,8 @@
 #include "groups/host_group.h"
 #include "xalloc.h"
 
-#define BLANKS       " \t\r"
-#define FILES_MAX    64 /* that include each other */
+#define BLANKS    " \t\r"
+#define FILES_MAX 64 /* that include each other */
 
 struct search {
     struct strlist dirs;
@@ -127,7 +127,7 @@ static int read_line(struct search *search, const char *path, char *line, struct
     }
     name = cut_blanks(line + strlen(include));
     other = name[0] == '/' ? xstrdup(name) : search_file(search, name);
-    rc = other == NULL ? err_set(err, "%s: #include %.200s: there is no such file in %s", path,
+    rc = other == NULL ? err_set(err, "%s: #include %.200s: not in %s", path,
                                  name, search->wanted)
                        : read_file(search, other, hosts, err);
     free(other);

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "hostrange.h"
-#include "log.h"
 #include "number.h"
 #include "options/address.h"
 #include "xalloc.h"

@@ -103,10 +103,10 @@ static pid_t read_pid(int fd)
         n = read(fd, text, sizeof text - 1);
     while (n < 0 && errno == EINTR);
     assert_true(n > 0);
-    return (pid_t)atoi(text);
+    return (pid_t)strtol(text, NULL, 10);
 }
 
-/* Waits until nobody holds the other end of the pipe. */
+/* Waits until all processes have closed the other end of the pipe. */
 static void wait_for_end(int fd)
 {
     char byte;
