@@ -72,6 +72,9 @@ is "... of -g" "$(on -g '')" "2 muster: error: -g: is empty; it should name a gr
 is "... of -X" "$(on -w te1 -X '')" "2 muster: error: -X: is empty; it should name a group"
 is "no host of -g in a hostfile" "$(echo x5 >hosts; on --hostfile=hosts -g gpu)" \
     "65 muster: error: -g gpu: none of its hosts is among the 1 of the hostfile or -H"
+printf '#include none\n' >system/lost
+is "a file that is not there" "$(on -g dsh:lost)" \
+    "65 muster: error: no group 'lost': $PWD/system/lost: #include none: not in $HOME/.dsh/group or $PWD/system"
 echo 'echo te1' | script_file d.sh
 run muster --dry-run -g gpu --host-discovery-script ./d.sh true
 is "-g and a script" "$rc $(cat err)" \
@@ -105,6 +108,8 @@ is "a run on a group" "$rc $(cat err)" \
     "0 muster: warning: hosts without slots=N: using the GPUs found as slots: te[1-3] 2"
 run muster --dry-run -g gpu --num_gpus 4 --no_python true
 ok "... with --num_gpus" grep -q '12 ranks on 3 nodes' out
+run muster shell --dry-run --json=- -g gpu te2 true
+is "muster shell -g" "$(python3 -c 'import json, sys; print(*[n["host"] for n in json.load(sys.stdin)["nodes"]])' <out)" te2
 run muster bcast -g gpu -a x
 ok "muster bcast -a is answered" grep -q -- "-a: it is rsync's, .*--all-hosts" err
 

@@ -262,6 +262,28 @@ static void test_nothing_to_watch(void **state)
     options_clear(&test.options);
 }
 
+/* -g chooses among the hosts of a file, which the watch does not do; -a takes others than those of
+ * the default file, but not of one that is named. */
+static void test_groups_are_not_watched(void **state)
+{
+    (void)state;
+    write_file("hosts", "te1 slots=4\n", 0644);
+    test.options.hostfile = xstrdup("hosts");
+    test.options.hostfile_given = true;
+    assert_true(host_watch_is_possible(&test.options));
+    test.options.all_hosts = true;
+    assert_true(host_watch_is_possible(&test.options));
+    test.options.hostfile_given = false;
+    assert_false(host_watch_is_possible(&test.options));
+    test.options.all_hosts = false;
+    assert_true(host_watch_is_possible(&test.options));
+    test.options.groups = xstrdup("gpu");
+    test.options.hostfile_given = true;
+    assert_false(host_watch_is_possible(&test.options));
+    options_clear(&test.options);
+    unlink("hosts");
+}
+
 static void test_script(void **state)
 {
     (void)state;
@@ -339,6 +361,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_in_place, setup, teardown),
         cmocka_unit_test_setup_teardown(test_hangup, setup, teardown),
         cmocka_unit_test_setup_teardown(test_nothing_to_watch, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_groups_are_not_watched, setup, teardown),
         cmocka_unit_test_setup_teardown(test_script, setup, teardown),
         cmocka_unit_test_setup_teardown(test_script_again, setup, teardown),
         cmocka_unit_test_setup_teardown(test_script_read, setup, teardown),
