@@ -1,7 +1,8 @@
 /* fuzz_batch.c - any text as what a batch system says of a job
  *
- * The first byte chooses: Flux's R, the file of Grid Engine, of PBS, or the variables of Slurm and
- * LSF. Whatever is accepted has hosts with slots and harmless names.
+ * The first byte chooses: 'f' is Flux's R, 'g' and 'p' are the files of Grid Engine and PBS, 'l'
+ * and all others the variables of LSF and Slurm. Whatever is accepted has hosts with slots and
+ * harmless names.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -17,7 +18,7 @@
 #include "log.h"
 #include "xalloc.h"
 
-static int ask(uint8_t which, char *text, size_t size, struct batch_job *job, struct error *err)
+static int ask(char which, char *text, size_t size, struct batch_job *job, struct error *err)
 {
     char  variable[64], *value = xasprintf("SLURM_JOB_NODELIST=te[1-3],%s", text);
     char *tasks = xasprintf("SLURM_TASKS_PER_NODE=%s", text);
@@ -29,12 +30,12 @@ static int ask(uint8_t which, char *text, size_t size, struct batch_job *job, st
     if (fd < 0 || write(fd, text, size) != (ssize_t)size)
         abort();
     snprintf(variable, sizeof variable, "%s=/proc/self/fd/%d",
-             which == 1 ? "PE_HOSTFILE" : "PBS_NODEFILE", fd);
-    rc = which == 0   ? batch_flux_parse(text, size, job, err)
-         : which == 1 ? batch_grid_engine(file, false, job, err)
-         : which == 2 ? batch_pbs(file, false, job, err)
-         : which == 3 ? batch_lsf(lsf, false, job, err)
-                      : batch_slurm(slurm, false, job, err);
+             which == 'g' ? "PE_HOSTFILE" : "PBS_NODEFILE", fd);
+    rc = which == 'f'   ? batch_flux_parse(text, size, job, err)
+         : which == 'g' ? batch_grid_engine(file, false, job, err)
+         : which == 'p' ? batch_pbs(file, false, job, err)
+         : which == 'l' ? batch_lsf(lsf, false, job, err)
+                        : batch_slurm(slurm, false, job, err);
     close(fd);
     free(value);
     free(tasks);
@@ -55,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0; /* names a file, or a group */
     log_init("fuzz", LOG_ERROR);
     text = xstrndup((const char *)data + 1, size - 1);
-    if (ask(data[0] % 5, text, strlen(text), &job, &err) < 0) {
+    if (ask((char)data[0], text, strlen(text), &job, &err) < 0) {
         if (err.text[0] == '\0')
             abort();
     } else if (job.hosts.count == 0) {

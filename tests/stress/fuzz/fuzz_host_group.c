@@ -1,6 +1,6 @@
 /* fuzz_host_group.c - any text as what nodeset prints, and as a file of dsh
  *
- * The first byte chooses. The hosts of a group are there once each, without slots.
+ * The first byte chooses: 'd' is dsh. The hosts of a group are there once each, without slots.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -12,23 +12,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "ask/answer.h"
 #include "groups/host_group.h"
+#include "nodeset_place.h"
 #include "plan/hostfile.h"
 #include "xalloc.h"
-
-static const uint8_t *printed;
-static size_t         printed_size;
-
-/* nodeset's place */
-int answer_ask(const char *const argv[], int limit_s, size_t max, char **text, size_t *size,
-               struct error *err)
-{
-    (void)argv, (void)limit_s, (void)max, (void)err;
-    *text = xstrndup((const char *)printed, printed_size);
-    *size = strlen(*text);
-    return 0;
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -36,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct hostlist hosts;
     struct error    err = { "" };
-    char            name[32] = "nodeset:x";
+    char            name[32] = "nodeset:x", *text;
     size_t          i;
     int             fd = memfd_create("fuzz", MFD_CLOEXEC);
 
@@ -44,12 +31,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         close(fd);
         return 0;
     }
-    printed = data + 1;
-    printed_size = size - 1;
-    if (fd < 0 || write(fd, printed, printed_size) != (ssize_t)printed_size)
+    nodeset_prints = text = xstrndup((const char *)data + 1, size - 1);
+    if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
         abort();
     setenv("DSHGROUP_PATH", "/proc/self/fd", 1);
-    if (data[0] % 2 == 1)
+    if (data[0] == 'd')
         snprintf(name, sizeof name, "dsh:%d", fd);
     if (hostlist_from_groups(name, &hosts, &err) < 0) {
         if (err.text[0] == '\0' || hosts.count > 0)
@@ -63,5 +49,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     hostlist_clear(&hosts);
     host_group_clear();
     close(fd);
+    free(text);
     return 0;
 }

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ask/answer.h"
 #include "groups/host_group.h"
 #include "log.h"
+#include "nodeset_place.h"
 #include "plan/environ.h"
 #include "plan/hostfile.h"
 #include "xalloc.h"
@@ -54,16 +54,6 @@ static void check_hosts(const struct hostlist *hosts)
             free(name);
         }
     }
-}
-
-/* nodeset's place: each group has these hosts. */
-int answer_ask(const char *const argv[], int limit_s, size_t max, char **text, size_t *size,
-               struct error *err)
-{
-    (void)argv, (void)limit_s, (void)max, (void)err;
-    *text = xstrdup("te1\nte9\n");
-    *size = strlen(*text);
-    return 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
