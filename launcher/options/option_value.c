@@ -151,6 +151,49 @@ int set_processes_per_node(struct options *options, const struct option_row *row
     return 0;
 }
 
+int set_map_by(struct options *options, const struct option_row *row, const char *value,
+               struct error *err)
+{
+    static const char ppr[] = "ppr:";
+    const char       *number = value + sizeof ppr - 1;
+    size_t            digits = strncmp(value, ppr, sizeof ppr - 1) == 0
+                                   ? strspn(number, "0123456789") : 0;
+    char             *ranks;
+    int               rc;
+
+    if (strcmp(value, "slot") == 0)
+        return 0;
+    if (digits == 0 || strcmp(number + digits, ":node") != 0)
+        return err_set(err, "'%.100s' is not done: ranks fill the slots of a host before those of "
+                            "the next, which is 'slot'; the other that muster takes is "
+                            "'ppr:N:node', N ranks per host", value);
+    ranks = xstrndup(number, digits);
+    rc = set_processes_per_node(options, row, ranks, err);
+    free(ranks);
+    return rc;
+}
+
+int set_rank_by(struct options *options, const struct option_row *row, const char *value,
+                struct error *err)
+{
+    (void)options, (void)row;
+    if (strcmp(value, "slot") == 0 || strcmp(value, "fill") == 0)
+        return 0;
+    return err_set(err, "'%.100s' is not done: ranks are numbered in the order of the slots, host "
+                        "by host, which is 'slot'", value);
+}
+
+int set_bind_to(struct options *options, const struct option_row *row, const char *value,
+                struct error *err)
+{
+    (void)row;
+    if (strcmp(value, "none") != 0)
+        return err_set(err, "'%.100s' is not done; write --bind_cores_to_rank: each rank gets an "
+                            "equal share of its node's cores, near its GPU", value);
+    options->bind_cores = false;
+    return 0;
+}
+
 /* torchrun's and srun's --nnodes: "2", or "2:2" for minimum and maximum. */
 int set_node_count(struct options *options, const struct option_row *row, const char *value,
                    struct error *err)

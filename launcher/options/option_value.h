@@ -33,6 +33,8 @@ option_setter set_include_letter, set_fanout_letter; /* refuse a file */
  * separated by commas. */
 option_setter set_ranks_per_node, set_processes_per_node, set_remote_command;
 option_setter set_node_count, set_more_hosts, set_exclude_hosts;
+/* mpirun's: what muster does anyway is taken, ppr:N:node is --num_gpus=N; all else is answered. */
+option_setter set_map_by, set_rank_by, set_bind_to;
 
 /* For options that options_parse() handles before it sets any field. */
 option_setter set_nothing;

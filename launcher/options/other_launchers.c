@@ -80,6 +80,7 @@ static const struct other_option others[] = {
     { "npernode", .same = "num_gpus", .set = set_processes_per_node },
     { "ppn", .same = "num_gpus", .set = set_processes_per_node },
     { "wdir", .same = "cwd" },
+    { "wd", .same = "cwd" },
     { "stdin", .same = "stdin" },
     { "rf", FOR_WORLD, .instead = "mpirun's; ranks follow the order of the hostfile: write its "
       "lines in that order, with slots=N", .has_arg = true },
@@ -93,11 +94,9 @@ static const struct other_option others[] = {
       .has_arg = true },
     { "genv", .instead = "mpirun's; write --env NAME=VALUE" },
     { "genvall", .instead = "mpirun's; name each variable with --env NAME" },
-    { "map-by", .instead = "mpirun's; leave it out: ranks fill the slots in the order of the "
-      "hostfile", .has_arg = true },
-    { "rank-by", .instead = "mpirun's; leave it out: ranks are numbered in the order of the "
-      "hostfile", .has_arg = true },
-    { "bind-to", .instead = "mpirun's; write --bind_cores_to_rank", .has_arg = true },
+    { "map-by", .same = "num_gpus", .set = set_map_by },
+    { "rank-by", .same = "num_gpus", .set = set_rank_by },
+    { "bind-to", .same = "bind_core_list", .set = set_bind_to },
     { "mca", .instead = "mpirun's; an Open MPI program needs mpirun itself, muster cannot start "
       "it; leave it out for others. To choose NCCL's interface: --env NCCL_SOCKET_IFNAME=NAME" },
     { "oversubscribe", .instead = "mpirun's; write the number of slots: -H te1:8" },

@@ -62,8 +62,15 @@ muster --dry-run -machinefile hosts -ppn 1 -wdir / sh | 0 | 3 ranks on 3 nodes |
 muster --dry-run --nodelist te1,te2 --ntasks-per-node=2 ./a.out | 0 | 4 ranks on 2 nodes
 muster --dry-run -w te1,te2 --ntasks 2 ./a.out | 0 | 2 ranks on 2 nodes
 $on_hosts -N 2 ./a.out | 2 | mpirun's, write --num_gpus=N; or srun's, write --num_nodes=N
-$on_hosts -map-by node ./a.out | 2 | -map-by: it is mpirun's; leave it out
-$on_hosts --bind-to core ./a.out | 2 | write --bind_cores_to_rank
+$on_hosts -map-by slot -rank-by slot --bind-to none -wd / sh | 0 | 6 ranks on 3 nodes | in /$
+$on_hosts --map-by ppr:1:node ./a.out | 0 | 3 ranks on 3 nodes
+$on_hosts -np 8 --map-by ppr:4:node ./a.out | 0 | 8 ranks on 2 nodes
+$on_hosts -map-by node ./a.out | 2 | -map-by: 'node' is not done: ranks fill the slots of a host before those of the next, .*'ppr:N:node'
+$on_hosts --map-by ppr:2:node:PE=4 ./a.out | 2 | --map-by: 'ppr:2:node:PE=4' is not done
+$on_hosts --map-by ppr:x:node ./a.out | 2 | --map-by: 'ppr:x:node' is not done
+$on_hosts --rank-by node ./a.out | 2 | --rank-by: 'node' is not done: ranks are numbered in the order of the slots
+$on_hosts --bind-to core ./a.out | 2 | --bind-to: 'core' is not done; write --bind_cores_to_rank: each rank gets an equal share
+$on_hosts --bind-to numa ./a.out | 2 | --bind-to: 'numa' is not done; write --bind_cores_to_rank
 $on_hosts --report-bindings --gres=gpu:2 -c 8 --export=ALL a.out | 2 | --report-bindings: it is mpirun's | --gres: it is srun's; write --num_gpus | -c: it is srun's; write --bind_cores | --export: it is srun's; write --env
 $on_hosts -x A ./a.out | 2 | --env A: not set in this environment
 muster --dry-run -H te1,te1,te1 ./a.out | 0 | 3 ranks on 1 node
