@@ -34,6 +34,7 @@
 #include "outcome/outcome.h"
 #include "output/json_file.h"
 #include "plan/plan.h"
+#include "plan/plan_roles.h"
 #include "plan/program.h"
 #include "course/launch.h"
 #include "transport/login.h"
@@ -51,6 +52,11 @@ static int   exec(const struct options *options);
 static int   push(const struct options *options, struct first_hosts *first);
 static int   run(const struct options *options);
 static int   run_on(const struct options *options, struct first_hosts *first);
+static int   find_programs(const struct options *options, struct program *program, int *status,
+                           struct error *err);
+static int   make_plan(struct plan *plan, const struct options *options,
+                       const struct first_hosts *first, const struct program *program,
+                       struct error *err);
 static int   print_plan(const struct options *options, const struct plan *plan);
 
 /* What each subcommand does; a job is what run() gives the nodes to do instead of ranks. */
@@ -234,23 +240,22 @@ static int run(const struct options *options)
  * status. */
 static int run_on(const struct options *options, struct first_hosts *first)
 {
-    struct selection   world;
-    struct program     program = { 0 };
+    size_t             programs = options->has_roles ? options->roles : 1;
+    struct program    *program = xcalloc(programs, sizeof *program);
     struct plan        plan = { 0 };
-    struct plan_source source = { options, &first->selection, &program, environ };
+    struct plan_source source = { options, &first->selection, program, environ };
     struct error       err;
     int                status = EXIT_USAGE;
 
-    if (program_find(options, environ, options->cwd, &program, &status, &err) < 0)
+    if (find_programs(options, program, &status, &err) < 0)
         goto failed;
     if ((status = first_hosts_wait(options, environ, first)) != 0)
         goto out;
     status = EXIT_USAGE;
-    world = (struct selection){ first->selection.node, first->count };
-    if (plan_make(&plan, options, &world, &program, environ, &err) < 0 ||
+    if (make_plan(&plan, options, first, program, &err) < 0 ||
         (options->resumed == NULL && plan_check_input(&plan, options, &err) < 0))
         goto failed;
-    plan.source = &source;
+    plan.source = options->has_roles ? NULL : &source;
     plan_tell_masters(&plan, options, environ);
     if (!options->dry_run && (status = push(options, first)) != 0)
         goto out;
@@ -269,8 +274,47 @@ failed:
     log_error("%s", err.text);
 out:
     plan_clear(&plan);
-    program_clear(&program);
+    while (programs > 0)
+        program_clear(&program[--programs]);
+    free(program);
     return status;
+}
+
+/* One, or one per role. */
+static int find_programs(const struct options *options, struct program *program, int *status,
+                         struct error *err)
+{
+    struct error why;
+    size_t       i;
+
+    if (!options->has_roles)
+        return program_find(options, environ, options->cwd, program, status, err);
+    for (i = 0; i < options->roles; i++)
+        if (program_find(&options->role[i], environ, options->role[i].cwd, &program[i], status,
+                         &why) < 0)
+            return err_set(err, "--role %s: %s", options->role[i].role_name, why.text);
+    return 0;
+}
+
+static int make_plan(struct plan *plan, const struct options *options,
+                     const struct first_hosts *first, const struct program *program,
+                     struct error *err)
+{
+    const struct selection world = { first->selection.node, first->count };
+    struct selection      *share;
+    size_t                 i;
+    int                    rc;
+
+    if (!options->has_roles)
+        return plan_make(plan, options, &world, program, environ, err);
+    share = xcalloc(options->roles, sizeof *share);
+    rc = plan_roles_divide(share, options, &first->hosts, &world, err);
+    if (rc == 0)
+        rc = plan_roles_make(plan, options, share, program, environ, err);
+    for (i = 0; i < options->roles; i++)
+        selection_clear(&share[i]);
+    free(share);
+    return rc;
 }
 
 /* --dry-run: prints the plan for people, and writes it as JSON if --json is given. */

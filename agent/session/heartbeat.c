@@ -130,7 +130,7 @@ static void notice_open_mpi(struct agent *agent)
 {
     struct failure failure;
 
-    if (agent->state != AGENT_RUNNING || agent->plan.node_rank != 0 ||
+    if (agent->state != AGENT_RUNNING || agent->plan.rank[0].rank != 0 ||
         ranks_open_mpi(&agent->ranks) == NULL)
         return;
     failure_set(&failure, EXIT_CANNOT_EXECUTE, OPEN_MPI_HINT,

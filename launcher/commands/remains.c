@@ -115,6 +115,8 @@ static int hosts_of(const json_t *plan, const json_t *ranks, struct hostlist *ho
     json_array_foreach(json_object_get(plan, "nodes"), i, node) {
         const char *host = json_string_value(json_object_get(node, "host"));
 
+        if (host != NULL && strlist_has(&known, host))
+            continue; /* two roles share it */
         strlist_add(&known, host != NULL ? host : "?");
         buffer_add_text(&text, host != NULL ? host : "?");
         buffer_add_text(&text, " slots=1");

@@ -96,6 +96,7 @@ static int read_again(const struct past_run *run, struct options *again, int *st
 {
     const char    *cwd = json_string_value(past_run_launcher(run, "cwd"));
     const char    *script = json_string_value(past_run_launcher(run, "script"));
+    bool           has_roles = json_object_get(run->plan, "roles") != NULL;
     struct strlist words = { 0 };
     struct error   why;
     int            rc = 0;
@@ -103,19 +104,18 @@ static int read_again(const struct past_run *run, struct options *again, int *st
     *status = EXIT_DATA;
     strlist_add(&words, "muster");
     strlist_add(&words, "run");
-    if (cwd == NULL || script == NULL ||
+    if (cwd == NULL || (script == NULL && !has_roles) ||
         words_of(past_run_launcher(run, "options"), &words) < 0)
         rc = err_set(err,
                      "%s: its directory does not record how it was started; start a new run",
                      run->id);
-    strlist_add(&words, "--");
-    if (rc == 0) {
+    if (rc == 0 && !has_roles) {
+        strlist_add(&words, "--");
         strlist_add(&words, script);
-        if (words_of(past_run_launcher(run, "args"), &words) < 0)
-            rc = err_set(err,
-                         "%s: its arguments are not UTF-8 and were not kept; start a new run",
-                         run->id);
     }
+    if (rc == 0 && words_of(past_run_launcher(run, "args"), &words) < 0)
+        rc = err_set(err, "%s: its arguments are not UTF-8 and were not kept; start a new run",
+                     run->id);
     if (rc == 0 && chdir(cwd) < 0)
         rc = err_set(err, "%s was started in %s: %s", run->id, cwd, strerror(errno));
     if (rc == 0 && options_parse(again, (int)words.count, words.item, status, &why) != OPTIONS_RUN)

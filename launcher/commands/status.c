@@ -149,7 +149,8 @@ static json_t *json_of_ranks(const struct past_run *run)
                        i, rank)
         json_array_append_new(
             ranks,
-            json_pack("{s:O?, s:O?, s:O?, s:O?, s:o}", "rank", json_object_get(rank, "rank"),
+            json_pack("{s:O*, s:O?, s:O?, s:O?, s:O?, s:o}", "role",
+                      json_object_get(rank, "role"), "rank", json_object_get(rank, "rank"),
                       "node", json_object_get(rank, "node"), "pid",
                       json_object_get(rank, "pid"), "state", json_object_get(rank, state_key),
                       "silent_s",
@@ -276,12 +277,15 @@ static char *state_words(const struct past_run *run)
 
 static json_t *command_of(const struct past_run *run)
 {
+    const json_t *words = json_object_get(run->plan, "roles") != NULL
+                              ? past_run_launcher(run, "args") /* what each role runs */
+                              : json_object_get(run->plan, "command");
     struct buffer text = { 0 };
     const json_t *word;
     json_t       *made;
     size_t        i;
 
-    json_array_foreach(json_object_get(run->plan, "command"), i, word) {
+    json_array_foreach(words, i, word) {
         if (i > 0)
             buffer_add_text(&text, " ");
         if (json_is_string(word))
@@ -346,7 +350,7 @@ static void print_ranks(const json_t *ranks, FILE *out)
     struct table             table = { .columns = 5 };
     struct strlist           names = { 0 };
     const json_t            *rank;
-    const char              *name;
+    const char              *name, *role;
     size_t                   i, domain;
 
     json_array_foreach(ranks, i, rank)
@@ -358,7 +362,9 @@ static void print_ranks(const json_t *ranks, FILE *out)
     json_array_foreach(ranks, i, rank) {
         char **row = table_add(&table);
 
-        row[0] = xasprintf("%lld", (long long)json_integer_value(json_object_get(rank, "rank")));
+        role = json_string_value(json_object_get(rank, "role"));
+        row[0] = xasprintf("%s%s%lld", role != NULL ? role : "", role != NULL ? " " : "",
+                           (long long)json_integer_value(json_object_get(rank, "rank")));
         row[1] = text_of(rank, "node");
         if (strlen(row[1]) > domain)
             row[1][strlen(row[1]) - domain] = '\0';

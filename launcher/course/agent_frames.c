@@ -19,12 +19,12 @@
 #include "node/body.h"
 #include "node/node_job.h"
 #include "plan/copy_command.h"
-#include "rendezvous/kvs.h"
 #include "run/data_shards.h"
 #include "run/deadline.h"
 #include "run/hang.h"
 #include "run/notice.h"
 #include "run/rank_input.h"
+#include "run/rank_keys.h"
 #include "run/rank_output.h"
 #include "run/rendezvous.h"
 #include "run/run.h"
@@ -53,7 +53,6 @@ static void        take_exit(struct run *run, struct node *node,
 static bool        is_own_failure(const struct rank_end *end);
 static void        take_kvs(struct run *run, struct node *node, const struct frame *frame,
                             const json_t *body);
-static void        answer_barrier(struct run *run);
 static void        take_abort(struct run *run, struct node *node,
                               const struct frame *frame, const json_t *body);
 static void        add_copy_command(const struct run *run, const struct node *node,
@@ -236,6 +235,8 @@ static void end_with(struct run *run, bool failed)
     double others_s = 0;
     int    alike = -1;
 
+    if (!failed && outcome_only_services_run(&run->outcome))
+        phase_stop(run);
     if (!failed && !awaits)
         return;
     if (run->phase.now == PHASE_RUNNING)
@@ -260,41 +261,22 @@ static void take_kvs(struct run *run, struct node *node, const struct frame *fra
                      const json_t *body)
 {
     struct error err;
-    int          rc;
 
-    if (run_is_exec(run)) {
+    if (run_is_exec(run))
         bad_frame(node, frame, "PMI is not available here");
-        return;
-    }
-    rc = kvs_node_in(run->kvs, node->index, body, &err);
-    if (rc < 0)
+    else if (rank_keys_take(run, node, body, &err) < 0)
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s", err.text);
-    else if (rc > 0)
-        answer_barrier(run);
-}
-
-/* The last node has reached the barrier: sends all keys to every node. */
-static void answer_barrier(struct run *run)
-{
-    json_t *part;
-    size_t  i;
-
-    while ((part = kvs_take(run->kvs)) != NULL) {
-        for (i = 0; i < run->plan->nodes; i++)
-            if (node_takes_frames(run->node[i]))
-                node_send(run->node[i], FRAME_KVS, json_incref(part));
-        json_decref(part);
-    }
 }
 
 static void take_abort(struct run *run, struct node *node, const struct frame *frame,
                        const json_t *body)
 {
-    int code = (int)body_int(body, "code", 1) & 0xff;
+    int  code = (int)body_int(body, "code", 1) & 0xff;
+    char name[PLAN_RANK_NAME];
 
     outcome_aborted(&run->outcome, (int)frame->rank, code != 0 ? code : 1,
-                    "rank %u on %s aborted the run (PMI abort, code %d)",
-                    frame->rank, node->plan->host, code);
+                    "%s on %s aborted the run (PMI abort, code %d)",
+                    plan_rank_name(run->plan, (int)frame->rank, name), node->plan->host, code);
     phase_stop(run);
 }
 

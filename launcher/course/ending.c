@@ -107,6 +107,7 @@ static void describe_rank(const struct run *run, struct policy_event *event)
     bool                   is_abort = outcome->aborted_by >= 0 && outcome->first_rank < 0;
     const struct rank_end *end =
         &outcome->rank[is_abort ? outcome->aborted_by : outcome->first_rank];
+    size_t                 where;
 
     event->code = is_abort ? outcome->cause : rank_end_code(end);
     event->out_of_memory = !is_abort && end->oom != NULL;
@@ -114,7 +115,7 @@ static void describe_rank(const struct run *run, struct policy_event *event)
     if (end->started)
         event->rank_lived_s =
             seconds(end->start_ns, is_abort ? outcome->cause_ns : end->end_ns);
-    event->port_taken = rendezvous_port_holder(run->rendezvous) != NULL;
+    event->port_taken = rendezvous_port_holder(run->rendezvous, &where) != NULL;
     event->any_ended_well = outcome_any_ended_well(outcome);
     event->are_alike = is_abort || outcome_alike(outcome, POLICY_YOUNG_S) == outcome->ours;
 }

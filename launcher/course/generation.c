@@ -16,13 +16,13 @@
 #include "elastic/policy.h"
 #include "hostrange.h"
 #include "log.h"
-#include "rendezvous/kvs.h"
 #include "run/data_shards.h"
 #include "run/deadline.h"
 #include "run/hang.h"
 #include "run/notice.h"
 #include "run/pool.h"
 #include "run/rank_input.h"
+#include "run/rank_keys.h"
 #include "run/rank_output.h"
 #include "run/rendezvous.h"
 #include "run/run.h"
@@ -42,6 +42,7 @@ struct generation {
 };
 
 static void                  look_cb(evutil_socket_t fd, short what, void *arg);
+static bool                  may_move_ports(const struct run *run);
 static void                  over(struct run *run);
 static void                  change(struct run *run);
 static void                  depart(struct run *run);
@@ -67,7 +68,7 @@ void generation_open(struct run *run)
 
     run->rules = (struct policy_rules){ .max_restarts = options->max_restarts,
                                         .delay_s = options->restart_delay_s,
-                                        .may_move_port = options->master_port == 0,
+                                        .may_move_port = may_move_ports(run),
                                         .max_wait_s = options_max_wait_s(options),
                                         .grow_s = options->members.grow_s };
     if (restart_on_parse(options->restart_on, &run->rules.on, &err) < 0)
@@ -82,6 +83,17 @@ void generation_open(struct run *run)
     run->look = evtimer_new(run->base, look_cb, run);
     if (run->look == NULL)
         xalloc_die();
+}
+
+/* Are all MASTER_PORTs muster's choice? */
+static bool may_move_ports(const struct run *run)
+{
+    size_t i;
+
+    for (i = 0; i < run->plan->roles; i++)
+        if (run->plan->role[i].options->master_port > 0)
+            return false;
+    return run->options->master_port == 0;
 }
 
 void generation_close(struct run *run)
@@ -491,6 +503,6 @@ static void forget(struct run *run)
     rank_output_again(run);
     hang_again(run);
     data_shards_again(run);
-    kvs_again(run->kvs, run->plan->nodes);
+    rank_keys_again(run);
     run_status_again(run);
 }

@@ -32,19 +32,21 @@ void generation_why_words(const struct run *run, const char *lost,
 {
     const struct outcome *outcome = &run->outcome;
     const struct plan    *plan = run->plan;
-    const char           *holder = rendezvous_port_holder(run->rendezvous);
-    int                   used, rank = outcome->first_rank;
-    size_t                node;
+    int                   used;
+    size_t                node, where;
+    const char           *holder = rendezvous_port_holder(run->rendezvous, &where);
+    char                  name[PLAN_RANK_NAME];
 
     if (holder != NULL)
         snprintf(text, GENERATION_WORDS_SIZE,
                  "%s: MASTER_PORT %d was taken by %s before rank 0 could bind it",
-                 plan->node[0].host, plan->master_port, holder);
+                 plan->node[where].host, plan_world(plan, where)->master_port, holder);
     else if (outcome_first(outcome, &node) == FIRST_RANK) {
-        used = snprintf(text, GENERATION_WORDS_SIZE, "rank %d on %s: ", rank,
-                        plan_label(&plan->node[outcome->node_of[rank]]));
+        used = snprintf(text, GENERATION_WORDS_SIZE, "%s on %s: ",
+                        plan_rank_name(plan, outcome->first_rank, name),
+                        plan_label(&plan->node[outcome->node_of[outcome->first_rank]]));
         if (used > 0 && used < GENERATION_WORDS_SIZE)
-            rank_end_words(&outcome->rank[rank], text + used,
+            rank_end_words(&outcome->rank[outcome->first_rank], text + used,
                            (size_t)(GENERATION_WORDS_SIZE - used));
         if (notice_was_given(run->notice) && run_goes_on(run))
             snprintf(text + strlen(text), GENERATION_WORDS_SIZE - strlen(text),
@@ -73,12 +75,13 @@ static void node_words(const struct run *run, const char *lost, size_t node, cha
 
 void generation_tell_port(const struct run *run, const struct policy_event *event)
 {
-    const char *holder = rendezvous_port_holder(run->rendezvous);
+    size_t      where;
+    const char *holder = rendezvous_port_holder(run->rendezvous, &where);
 
     if (holder != NULL && event->end == POLICY_END_RANK)
         log_warn("%s: MASTER_PORT %d was taken by %s before rank 0 could bind it%s",
-                 run->plan->node[0].host, run->plan->master_port, holder,
-                 run->options->master_port > 0
+                 run->plan->node[where].host, plan_world(run->plan, where)->master_port, holder,
+                 plan_world(run->plan, where)->options->master_port > 0
                      ? "; without --master_port muster chooses another one"
                      : "");
 }

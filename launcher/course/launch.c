@@ -75,7 +75,6 @@
 #include "node/node_job.h"
 #include "output/json_file.h"
 #include "output/rank_labels.h"
-#include "rendezvous/kvs.h"
 #include "run/costs.h"
 #include "run/data_shards.h"
 #include "run/deadline.h"
@@ -85,6 +84,7 @@
 #include "run/notice.h"
 #include "run/pool.h"
 #include "run/rank_input.h"
+#include "run/rank_keys.h"
 #include "run/rank_output.h"
 #include "run/rendezvous.h"
 #include "run/run.h"
@@ -132,7 +132,7 @@ int launch_run(const struct options *options, struct plan *plan, const struct no
     int          status;
 
     run.shown_count = (size_t)plan->world_size;
-    if (rank_labels_parse_shown(options->show_ranks, plan->world_size, &run.shown, &err) < 0) {
+    if (rank_labels_parse_shown(options->show_ranks, plan, &run.shown, &err) < 0) {
         log_error("%s", err.text);
         return EXIT_USAGE;
     }
@@ -233,7 +233,7 @@ static void begin(struct run *run)
     rank_input_open(run);
     costs_open(run);
     hang_open(run);
-    run->kvs = kvs_new(run->plan->nodes);
+    rank_keys_open(run);
     watch_hosts(run);
     run->interrupt = interrupt_new(run);
     run->notice = notice_new(run);
@@ -340,7 +340,7 @@ static void report_late(const struct run *run, FILE *err)
     size_t         i;
 
     for (i = 0; i < run->plan->nodes; i++)
-        if (kvs_is_late(run->kvs, i))
+        if (rank_keys_are_late(run, i))
             strlist_add(&late, run->plan->node[i].host);
     names = hostrange_fold(&late);
     if (late.count > 0)
@@ -444,7 +444,7 @@ static void run_clear(struct run *run)
     notice_free(run->notice);
     rank_output_close(run);
     flow_free(run->flow);
-    kvs_free(run->kvs);
+    rank_keys_close(run);
     phase_clear(run);
     world_close(run);
     job_end(run);

@@ -127,8 +127,7 @@ static void node_over(struct node *node, void *arg)
     else if (node->failure != NULL && run->phase.now == PHASE_RUNNING)
         phase_stop(run);
     else if (node->failure != NULL) {
-        if (node->index == 0)
-            rendezvous_without_first(run);
+        rendezvous_without(run, node);
         settle(run, node);
         advance_held(run);
     }
@@ -202,12 +201,13 @@ static void advance(struct run *run)
         run_where_chosen(run);
 }
 
-/* Starts the ranks, with the address at which the other nodes reach node 0. */
+/* Starts the ranks, with the address at which the other nodes reach node 0, and with roles the
+ * first node of each. */
 static void run_where_chosen(struct run *run)
 {
     if (rendezvous_choose(run) < 0)
         phase_stop(run);
-    else
+    else if (!rendezvous_ask_next(run))
         phase_run(run);
 }
 

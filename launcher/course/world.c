@@ -17,10 +17,10 @@
 #include "log.h"
 #include "node/flow.h"
 #include "output/rank_labels.h"
-#include "rendezvous/kvs.h"
 #include "run/deadline.h"
 #include "run/hang.h"
 #include "run/pool.h"
+#include "run/rank_keys.h"
 #include "run/run.h"
 #include "run/run_status.h"
 #include "xalloc.h"
@@ -300,7 +300,7 @@ static void make_room(struct run *run)
     flow_make_room(run->flow, run->plan->nodes);
     deadline_make_room(run->deadline, run->plan->nodes);
     hang_again(run);
-    kvs_again(run->kvs, run->plan->nodes);
+    rank_keys_again(run);
     rank_labels_add(run->output, run->plan, run->options, run->shown, run->shown_count);
     run_status_make_room(run);
 }

@@ -13,7 +13,10 @@
 #include "log.h"
 #include "xalloc.h"
 
+static void   send_frame(struct node *node, enum frame_type type, uint32_t rank, const void *body,
+                         size_t size);
 static void   send_frames(struct node *node, struct evbuffer *frames);
+static void   take_json(struct node *node, const struct frame *frame);
 static bool   is_raw(enum frame_type type);
 static void   handle_raw(struct node *node, const struct frame *frame);
 static void   take_pong(struct node *node, const struct frame *frame);
@@ -53,10 +56,17 @@ void node_send_ack(struct node *node)
 
 void node_send_raw(struct node *node, enum frame_type type, const void *body, size_t size)
 {
-    node_send_to_rank(node, type, 0, body, size);
+    send_frame(node, type, 0, body, size);
 }
 
+/* An agent knows one world, and numbers its ranks as that does. */
 void node_send_to_rank(struct node *node, enum frame_type type, uint32_t rank, const void *body,
+                       size_t size)
+{
+    send_frame(node, type, rank - (uint32_t)node->plan->first_rank, body, size);
+}
+
+static void send_frame(struct node *node, enum frame_type type, uint32_t rank, const void *body,
                        size_t size)
 {
     struct evbuffer *out = evbuffer_new();
@@ -133,13 +143,20 @@ void node_ping(struct node *node)
 
 void node_take_frame(struct node *node, const struct frame *frame)
 {
+    struct frame of_run = *frame;
+
+    of_run.rank += (uint32_t)node->plan->first_rank;
+    if (is_raw(frame->type))
+        handle_raw(node, &of_run);
+    else
+        take_json(node, &of_run);
+}
+
+static void take_json(struct node *node, const struct frame *frame)
+{
     struct error err;
     json_t      *body;
 
-    if (is_raw(frame->type)) {
-        handle_raw(node, frame);
-        return;
-    }
     log_debug("%s: -> %s (%zu bytes)", node->plan->host, frame_name(frame->type), frame->size);
     body = frame_json(frame, &err);
     if (body == NULL) {

@@ -26,12 +26,14 @@ struct meaning {
 
 struct reader {
     char           **words; /* the current word and all after it */
+    char           **own;   /* words from here on are those of one role; NULL: none are */
     enum command     command;
     struct settings *settings;
     bool             is_lost; /* cannot tell whether the next word is a value or the script */
 };
 
 static void  read_version(struct settings *settings);
+static bool  begins_role(const struct reader *reader);
 static void  read_letters(struct reader *reader);
 static void  read_long(struct reader *reader, size_t skip);
 static bool  mean_letter(const struct reader *reader, const char *at, struct meaning *meaning);
@@ -58,11 +60,13 @@ static void  complain(struct reader *reader, const char *format, ...)
 static int   words_take(struct options *options, char **words, bool was_eaten,
                         struct error *err);
 static int   read_topic(struct options *options, char **words, struct error *err);
+static int   check_colon(char **words, struct error *err);
 static void  word_take(struct options *options, const char *word);
 
-void argv_read(int argc, char **argv, struct options *options, struct settings *settings)
+void argv_read(int argc, char **argv, char **own, struct options *options,
+               struct settings *settings)
 {
-    struct reader reader = { .words = argv + (argc > 0), .settings = settings };
+    struct reader reader = { .words = argv + (argc > 0), .own = own, .settings = settings };
     struct error  why;
     bool          was_eaten = false;
 
@@ -82,6 +86,10 @@ void argv_read(int argc, char **argv, struct options *options, struct settings *
     for (; *reader.words != NULL && !was_eaten; reader.words++) {
         const char *word = *reader.words;
 
+        if (own == NULL && begins_role(&reader)) {
+            options->has_roles = true;
+            break;
+        }
         if (word[0] != '-' || word[1] == '\0') {
             if (!command_table[options->command].is_mixed)
                 break;
@@ -109,6 +117,15 @@ static void read_version(struct settings *settings)
 
     settings->item = xcalloc(1, sizeof *settings->item);
     settings->item[settings->count++] = (struct setting){ .row = row, .set = row->set };
+}
+
+static bool begins_role(const struct reader *reader)
+{
+    static const char role[] = "--role";
+    const char       *word = *reader->words;
+
+    return reader->command == COMMAND_RUN && strncmp(word, role, sizeof role - 1) == 0 &&
+           (word[sizeof role - 1] == '\0' || word[sizeof role - 1] == '=');
 }
 
 void settings_clear(struct settings *settings)
@@ -298,6 +315,13 @@ static bool is_of_command(struct reader *reader, const struct option_row *row, c
         complain(reader, "%s: is refused: %s", typed, row->help);
         return false;
     }
+    if (reader->own != NULL && reader->words >= reader->own && !(row->commands & FOR_ROLE)) {
+        complain(reader, strcmp(row->name, "np") == 0
+                             ? "%s: write the number of ranks behind the role: --role NAME:N"
+                             : "%s belongs before the first --role: it is for the whole run",
+                 typed);
+        return false;
+    }
     if (is_taken(reader, row))
         return true;
     list_commands(row->commands, others, sizeof others);
@@ -377,7 +401,8 @@ static int words_take(struct options *options, char **words, bool was_eaten, str
 
     if (options->command == COMMAND_HELP)
         return read_topic(options, words, err);
-    if (command_table[options->command].first == FIRST_SCRIPT && *words != NULL) {
+    if (command_table[options->command].first == FIRST_SCRIPT && *words != NULL &&
+        !options->has_roles) {
         if (options->command == COMMAND_RUN && !was_eaten && command_find(*words, &other) &&
             other != COMMAND_RUN)
             return err_set(err, "'%s' comes before the options: muster %s [OPTIONS] ... "
@@ -386,9 +411,32 @@ static int words_take(struct options *options, char **words, bool was_eaten, str
         if (options->command == COMMAND_RUN && !was_eaten && *words != NULL &&
             strcmp(*words, "--") == 0)
             words++;
+        if (options->command == COMMAND_RUN && !was_eaten && check_colon(words, err) < 0)
+            return -1;
     }
     for (; *words != NULL; words++)
         word_take(options, *words);
+    return 0;
+}
+
+/* mpirun a : b starts two programs. To a script a ':' may mean anything, so only one that is
+ * followed by what mpirun's users write after it is refused. */
+static int check_colon(char **words, struct error *err)
+{
+    static const char *const after[] = { "-n", "-np", "--np", "-c", "--role" };
+    size_t                   i;
+
+    for (; *words != NULL; words++) {
+        if (strcmp(*words, ":") != 0 || words[1] == NULL)
+            continue;
+        for (i = 0; i < sizeof after / sizeof *after; i++)
+            if (strcmp(words[1], after[i]) == 0)
+                break;
+        if (i < sizeof after / sizeof *after || (words[1][0] != '-' && is_program(words[1])))
+            return err_set(err, "':' before '%.60s': for several scripts write --role NAME:N "
+                           "before each (muster-roles(7)); to pass ':' on, write -- before SCRIPT",
+                           words[1]);
+    }
     return 0;
 }
 

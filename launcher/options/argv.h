@@ -27,8 +27,12 @@ struct settings {
 };
 
 /* Fills settings, and the command, the script and its arguments in options. argv ends with
- * NULL. Free settings with settings_clear(). */
-void argv_read(int argc, char **argv, struct options *options, struct settings *settings);
+ * NULL. Free settings with settings_clear().
+ *
+ * own: the words of one role, at the end of argv; those before them are the run's. NULL: argv is
+ * what the user typed; if it has roles, all words from the first --role on are arguments. */
+void argv_read(int argc, char **argv, char **own, struct options *options,
+               struct settings *settings);
 void settings_clear(struct settings *settings);
 
 #endif

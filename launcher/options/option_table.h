@@ -31,6 +31,8 @@ enum option_flags {
 #define FOR_ROOT  (FOR(EXEC) | FOR(SHELL) | FOR(BCAST) | FOR(COLLECT) | FOR(CLEAN) | FOR(DOCTOR) | \
                    FOR(BOOTSTRAP))
 #define FOR_ANY   (FOR(HELP) - 1)
+/* in addition: it may be given for one role (roles.h) */
+#define FOR_ROLE  (1u << COMMANDS)
 
 struct option_row;
 

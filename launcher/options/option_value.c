@@ -17,6 +17,7 @@
 #include "elastic/next_world.h"
 #include "number.h"
 #include "options/address.h"
+#include "options/roles.h"
 #include "runid.h"
 #include "xalloc.h"
 
@@ -148,6 +149,34 @@ int set_processes_per_node(struct options *options, const struct option_row *row
     if (options->command != COMMAND_RUN || strcmp(value, "1") != 0)
         return set_integer(options, row, value, err);
     options->per_node = true;
+    return 0;
+}
+
+int set_role(struct options *options, const struct option_row *row, const char *value,
+             struct error *err)
+{
+    size_t  length = strcspn(value, ":"), i;
+    int64_t ranks = 0;
+    bool    is_name = length > 0 && length <= ROLE_NAME_MAX && isalpha((unsigned char)value[0]);
+    char   *name;
+
+    for (i = 0; i < length && is_name; i++)
+        is_name = isalnum((unsigned char)value[i]) || value[i] == '_' || value[i] == '-';
+    if (options->role_name != NULL)
+        return err_set(err, "'%.100s' before the script of %s; ':' ends a role", value,
+                       options->role_name);
+    if (!is_name)
+        return err_set(err, "'%.*s' is not a name of a role: a letter, then at most %d letters, "
+                            "digits, '-' or '_'", (int)(length < 40 ? length : 40), value,
+                       ROLE_NAME_MAX - 1);
+    if (value[length] == ':' &&
+        parse_number(value + length + 1, 1, OPTION_NUMBER_MAX, &ranks, err) < 0)
+        return -1;
+    name = xstrndup(value, length);
+    option_replace_text(&options->role_name, name);
+    options->role_ranks = (int)ranks;
+    free(name);
+    (void)row;
     return 0;
 }
 

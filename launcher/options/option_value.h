@@ -20,6 +20,7 @@ option_setter set_env, set_env_file, set_push, set_exclude_path;
 option_setter set_master_addr, set_launcher, set_launcher_args, set_each_rank_log;
 option_setter set_log_level, set_verbose, set_quiet, set_name, set_run, set_restart_on;
 option_setter set_node_range, set_worlds, set_input_to;
+option_setter set_role; /* "NAME" or "NAME:N" */
 option_setter set_spot;
 /* int: the number of "USR1", "SIGUSR1" or "10"; 0 for "none", which set_kill_signal() refuses. */
 option_setter set_signal, set_kill_signal;

@@ -17,6 +17,7 @@
 #include "options/argv.h"
 #include "options/conf.h"
 #include "options/options_check.h"
+#include "options/roles.h"
 #include "options/saved_options.h"
 #include "options/option_table.h"
 #include "options/option_value.h"
@@ -27,6 +28,12 @@
 
 #define MAX_WAIT_S 1800.0 /* --max-wait=auto */
 
+static int  line_parse(struct options *options, int argc, char **argv, char **own, int *exit_code,
+                       struct error *err);
+static int  roles_parse(struct options *options, int argc, char **argv, int *exit_code,
+                        struct error *err);
+static int  role_add(struct options *options, int count, char **common,
+                     const struct strlist *line, int *exit_code, struct error *err);
 static int  options_asked(enum command command, const struct settings *settings);
 static int  settings_apply(struct options *options, const struct settings *settings,
                            struct error *err);
@@ -44,6 +51,18 @@ static void env_name_of(const struct option_row *row, char name[ENV_NAME_BYTES])
 int options_parse(struct options *options, int argc, char **argv, int *exit_code,
                   struct error *err)
 {
+    int rc = line_parse(options, argc, argv, NULL, exit_code, err);
+
+    if (rc == OPTIONS_RUN && options->has_roles &&
+        roles_parse(options, argc, argv, exit_code, err) < 0)
+        return -1;
+    return rc;
+}
+
+/* own: see argv_read() */
+static int line_parse(struct options *options, int argc, char **argv, char **own, int *exit_code,
+                      struct error *err)
+{
     struct settings settings = { 0 };
     struct strlist  notes = { 0 };
     size_t          i;
@@ -51,7 +70,7 @@ int options_parse(struct options *options, int argc, char **argv, int *exit_code
 
     *options = (struct options){ 0 };
     *exit_code = EXIT_USAGE;
-    argv_read(argc, argv, options, &settings);
+    argv_read(argc, argv, own, options, &settings);
     rc = options_asked(options->command, &settings);
     if (rc != OPTIONS_RUN && (rc != OPTIONS_MANUAL || settings.wrong.count == 0))
         goto out;
@@ -66,12 +85,15 @@ int options_parse(struct options *options, int argc, char **argv, int *exit_code
         goto out;
     }
     if (environment_read(options, &notes, err) < 0 ||
-        settings_apply(options, &settings, err) < 0 || options_check(options, err) < 0)
+        settings_apply(options, &settings, err) < 0)
+        goto out;
+    options->has_roles = own == NULL && (options->has_roles || options->roles_file != NULL);
+    if (options_check(options, err) < 0)
         goto out;
     note_given(options, &settings);
     saved_options_add_copy(&options->copy_words, &settings);
     /* Only now is -q known. */
-    for (i = 0; i < notes.count && options->log_level >= LOG_WARN; i++)
+    for (i = 0; i < notes.count && options->log_level >= LOG_WARN && own == NULL; i++)
         log_warn("%s", notes.item[i]);
     rc = OPTIONS_RUN;
 out:
@@ -80,8 +102,57 @@ out:
     return rc;
 }
 
+/* Reads each role from the words of the run, which are those before the first role, and its
+ * own. */
+static int roles_parse(struct options *options, int argc, char **argv, int *exit_code,
+                       struct error *err)
+{
+    struct role_lines lines = { 0 };
+    int               common = argc - (int)options->args.count, rc;
+    size_t            i;
+
+    *exit_code = options->roles_file != NULL ? EXIT_DATA : EXIT_USAGE;
+    rc = options->roles_file != NULL ? role_lines_read(&lines, options->roles_file, err)
+                                     : role_lines_cut(&lines, &options->args, err);
+    if (rc < 0)
+        goto out;
+    *exit_code = EXIT_USAGE;
+    strlist_clear(&options->args);
+    role_lines_join(&lines, &options->args); /* muster resume needs them */
+    options->role = xcalloc(lines.count, sizeof *options->role);
+    for (i = 0; i < lines.count && rc == 0; i++)
+        rc = role_add(options, common, argv, &lines.line[i], exit_code, err);
+    if (rc == 0)
+        rc = roles_check(options, err);
+out:
+    role_lines_clear(&lines);
+    return rc;
+}
+
+static int role_add(struct options *options, int count, char **common,
+                    const struct strlist *line, int *exit_code, struct error *err)
+{
+    struct strlist words = { 0 };
+    int            i, rc;
+
+    for (i = 0; i < count; i++)
+        strlist_add(&words, common[i]);
+    strlist_append(&words, line);
+    rc = line_parse(&options->role[options->roles++], (int)words.count, words.item,
+                    words.item + count, exit_code, err);
+    strlist_clear(&words);
+    return rc == OPTIONS_RUN ? 0 : -1; /* --help and the like are no options of a role */
+}
+
 void options_clear(struct options *options)
 {
+    size_t i;
+
+    for (i = 0; i < options->roles; i++)
+        options_clear(&options->role[i]);
+    free(options->role);
+    free(options->role_name);
+    free(options->roles_file);
     free(options->hostfile);
     free(options->hosts);
     free(options->discovery_script);
@@ -357,7 +428,8 @@ static int pdsh_read(struct options *options, struct strlist *notes, struct erro
 static bool is_env_name(const char *entry)
 {
     static const char *const others[] = { "CONFIG=", "RUN_ID=", "GENERATION=", "NOTICE_FILE=",
-                                          "GRADIENT_ACCUMULATION_STEPS=",
+                                          "GRADIENT_ACCUMULATION_STEPS=", "ROLE=", "ROLES=",
+                                          "ROLE_",
                                           "TEST_" };
     char                     name[ENV_NAME_BYTES];
     size_t                   i;

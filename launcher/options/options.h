@@ -91,7 +91,16 @@ struct options {
     struct strlist push;  /* paths to copy to the nodes first */
     char *script;         /* first positional word; check: NULL */
     struct strlist args;  /* all words after the script; check: options of muster-train check;
-                             bcast, collect: paths; bootstrap: conf */
+                             bcast, collect: paths; bootstrap: conf; with roles: all their words */
+
+    /* several worlds in one run (roles.h) */
+    bool            has_roles;
+    char           *roles_file;
+    struct options *role;  /* what each of them is, from these options and its own; NULL: none */
+    size_t          roles;
+    char           *role_name; /* these options are those of a role; NULL: of a run */
+    int             role_ranks; /* 0: what is left */
+    bool            service;    /* the role runs as long as others do */
 
     bool  check_quick, check_full; /* check, doctor; muster-train check receives these four */
     char *check_html, *check_json;

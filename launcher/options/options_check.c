@@ -15,6 +15,7 @@
 #include "options/option_value.h"
 #include "xalloc.h"
 
+static int script_check(const struct options *options, struct error *err);
 static int words_check(const struct options *options, struct error *err);
 static int shell_take(struct options *options, struct error *err);
 static void take_node_rank(struct options *options);
@@ -25,10 +26,8 @@ static int members_check(const struct options *options, struct error *err);
 
 int options_check(struct options *options, struct error *err)
 {
-    if (options->command == COMMAND_RUN && options->script == NULL)
-        return err_set(err, "no script to run: muster [OPTIONS] SCRIPT [ARGS...]; %s",
-                       options->topic == COMMAND_RUN ? "a script called run is ./run"
-                                                     : "see muster --help");
+    if (script_check(options, err) < 0)
+        return -1;
     if (words_check(options, err) < 0)
         return -1;
     if (options->command == COMMAND_SHELL && shell_take(options, err) < 0)
@@ -74,6 +73,25 @@ int options_check(struct options *options, struct error *err)
     if (options->dead_after_s < 2 * options->heartbeat_s)
         return err_set(err, "--dead-after %g is less than two heartbeats of %g s: "
                        "a healthy node would be lost", options->dead_after_s, options->heartbeat_s);
+    return 0;
+}
+
+/* Is there a script, for the run or for each role? */
+static int script_check(const struct options *options, struct error *err)
+{
+    if (options->roles_file != NULL && options->has_roles && options->script != NULL)
+        return err_set(err, "--roles %s: the scripts are in that file, not also '%.100s'",
+                       options->roles_file, options->script);
+    if (options->service && options->role_name == NULL)
+        return err_set(err, "--service belongs behind a --role: that role ends when the others "
+                            "have ended");
+    if (options->role_name != NULL && options->script == NULL)
+        return err_set(err, "--role %s: no script to run: --role NAME:N [OPTIONS] SCRIPT [ARGS...]",
+                       options->role_name);
+    if (options->command == COMMAND_RUN && options->script == NULL && !options->has_roles)
+        return err_set(err, "no script to run: muster [OPTIONS] SCRIPT [ARGS...]; %s",
+                       options->topic == COMMAND_RUN ? "a script called run is ./run"
+                                                     : "see muster --help");
     return 0;
 }
 

@@ -31,7 +31,6 @@ static const struct other_option others[] = {
     { "monitor-interval", .instead = "torchrun's; leave it out: muster notices at once "
       "when a rank exits", .has_arg = true },
     { "start-method", .instead = "torchrun's; leave it out", .has_arg = true },
-    { "role", .instead = "torchrun's; leave it out", .has_arg = true },
     { "redirects", .instead = "torchrun's; write --log-dir=DIR or --enable_each_rank_log=DIR",
       .has_arg = true },
     { "tee", .instead = "torchrun's; write --log-dir=DIR", .has_arg = true },
@@ -86,8 +85,8 @@ static const struct other_option others[] = {
       "lines in that order, with slots=N", .has_arg = true },
     { "rankfile", FOR_WORLD, .instead = "mpirun's; ranks follow the order of the hostfile: write "
       "its lines in that order, with slots=N", .has_arg = true },
-    { "app", FOR_WORLD, .instead = "mpirun's; muster starts one program: let it, or a shell "
-      "script, choose by RANK", .has_arg = true },
+    { "app", FOR_WORLD, .instead = "mpirun's; write its lines as NAME:N SCRIPT ARGS into a file "
+      "for --roles=FILE: each is a world of its own", .has_arg = true },
     { "N", FOR_WORLD, .instead = "mpirun's, write --num_gpus=N; or srun's, write --num_nodes=N",
       .has_arg = true },
     { "f", FOR_WORLD, .instead = "mpiexec's, write --hostfile=FILE; or pdsh's, write --fanout=N",

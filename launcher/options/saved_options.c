@@ -16,8 +16,10 @@ void saved_options_add(struct strlist *words, const struct settings *settings)
 {
     size_t i;
 
+    /* The roles are kept as arguments. */
     for (i = 0; i < settings->count; i++)
-        add_setting(words, &settings->item[i]);
+        if (strcmp(settings->item[i].row->name, "roles") != 0)
+            add_setting(words, &settings->item[i]);
 }
 
 static void add_setting(struct strlist *words, const struct setting *setting)

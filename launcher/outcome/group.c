@@ -13,7 +13,8 @@
 #include "hostrange.h"
 #include "xalloc.h"
 
-static int by_number(const void *a, const void *b);
+static int  by_number(const void *a, const void *b);
+static void add_ranks(struct buffer *text, const int *rank, size_t count, const struct plan *world);
 
 void groups_add(struct groups *groups, const char *key, int member)
 {
@@ -58,26 +59,46 @@ void groups_clear(struct groups *groups)
     *groups = (struct groups){ 0 };
 }
 
-char *group_ranks(const struct group *group)
+char *group_ranks(const struct group *group, const struct plan *plan)
 {
-    struct buffer text = { 0 };
-    char          part[32];
-    size_t        i, last;
+    struct buffer      text = { 0 };
+    const struct plan *world;
+    size_t             i, end;
 
-    buffer_add_text(&text, group->count == 1 ? "rank " : "ranks ");
-    for (i = 0; i < group->count; i = last + 1) {
-        for (last = i; last + 1 < group->count; last++)
-            if (group->member[last + 1] != group->member[last] + 1)
+    for (i = 0; i < group->count; i = end) {
+        world = plan_world_of_rank(plan, group->member[i]);
+        for (end = i + 1; end < group->count; end++)
+            if (plan_world_of_rank(plan, group->member[end]) != world)
                 break;
-        snprintf(part, sizeof part, "%s%d", i > 0 ? "," : "", group->member[i]);
-        buffer_add_text(&text, part);
-        if (last > i) {
-            snprintf(part, sizeof part, "-%d", group->member[last]);
-            buffer_add_text(&text, part);
-        }
+        buffer_add_text(&text, i > 0 ? ", " : "");
+        add_ranks(&text, &group->member[i], end - i, world);
     }
     buffer_add(&text, "", 1);
     return text.bytes;
+}
+
+/* Adds "ranks 0-3,5", of a role "ranks 0-3,5 of train". */
+static void add_ranks(struct buffer *text, const int *rank, size_t count, const struct plan *world)
+{
+    char   part[48];
+    size_t i, last;
+
+    buffer_add_text(text, count == 1 ? "rank " : "ranks ");
+    for (i = 0; i < count; i = last + 1) {
+        for (last = i; last + 1 < count; last++)
+            if (rank[last + 1] != rank[last] + 1)
+                break;
+        snprintf(part, sizeof part, "%s%d", i > 0 ? "," : "", rank[i] - world->first_rank);
+        buffer_add_text(text, part);
+        if (last > i) {
+            snprintf(part, sizeof part, "-%d", rank[last] - world->first_rank);
+            buffer_add_text(text, part);
+        }
+    }
+    if (world->role_name != NULL) {
+        buffer_add_text(text, " of ");
+        buffer_add_text(text, world->role_name);
+    }
 }
 
 char *group_hosts(const struct group *group, const struct plan *plan)

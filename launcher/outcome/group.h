@@ -24,8 +24,9 @@ void groups_add(struct groups *groups, const char *key, int member);
 void groups_sort(struct groups *groups); /* sorts the members of each group */
 void groups_clear(struct groups *groups);
 
-/* Returns "rank 4" or "ranks 0-2,5"; caller frees. */
-char *group_ranks(const struct group *group);
+/* Returns "rank 4" or "ranks 0-2,5", with roles "ranks 0-2 of train, rank 0 of gen"; caller
+ * frees. */
+char *group_ranks(const struct group *group, const struct plan *plan);
 /* Returns "te[1-3]" for a group of nodes; caller frees. */
 char *group_hosts(const struct group *group, const struct plan *plan);
 

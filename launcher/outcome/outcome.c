@@ -22,6 +22,7 @@ static bool output_is_whole(const struct outcome *outcome);
 static void note_seen(struct outcome *outcome, const struct rank_end *known);
 static void note_start(struct outcome *outcome, struct rank_end *known);
 static bool all_ended(const struct outcome *outcome);
+static bool is_service(const struct outcome *outcome, int rank);
 
 void outcome_init(struct outcome *outcome, const struct plan *plan)
 {
@@ -463,10 +464,35 @@ static bool all_ended(const struct outcome *outcome)
 
         if (outcome->node_of[rank] == OUTCOME_NOT_OURS)
             continue;
-        if (!end->ended || (rank_end_code(end) != 0 && !outcome->is_exec))
+        if (!end->ended || (rank_end_code(end) != 0 && !outcome->is_exec &&
+                            !(end->after_stop && is_service(outcome, rank))))
             return false;
     }
     return true;
+}
+
+bool outcome_only_services_run(const struct outcome *outcome)
+{
+    int rank, running = 0;
+
+    if (outcome->plan->roles == 0)
+        return false; /* of many thousands of ranks each asks when it ends */
+    for (rank = 0; rank < outcome->plan->world_size; rank++) {
+        if (outcome->rank[rank].ended && rank_end_code(&outcome->rank[rank]) == 0)
+            continue;
+        if (outcome->rank[rank].ended || !is_service(outcome, rank))
+            return false;
+        running++;
+    }
+    return running > 0;
+}
+
+/* Is it of a role that ends when the others have ended? */
+static bool is_service(const struct outcome *outcome, int rank)
+{
+    const struct plan *world = plan_world_of_rank(outcome->plan, rank);
+
+    return world->role_name != NULL && world->options->service;
 }
 
 /* A rank that could not be started has 126 or 127 in code. */

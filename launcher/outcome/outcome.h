@@ -149,6 +149,9 @@ void outcome_tell(struct outcome *outcome);
 bool outcome_any_started(const struct outcome *outcome);
 bool outcome_all_started(const struct outcome *outcome);
 
+/* Have all ranks exited with 0 but those of --service roles, and do some of these still run? */
+bool outcome_only_services_run(const struct outcome *outcome);
+
 /* Has any rank exited with 0 before we sent STOP? */
 bool outcome_any_ended_well(const struct outcome *outcome);
 /* Returns how many ranks have failed, each within within_s seconds of its start and with the

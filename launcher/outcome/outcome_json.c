@@ -75,12 +75,14 @@ static json_t *json_of_first(const struct outcome *outcome)
 static json_t *json_of_rank(const struct outcome *outcome, int rank)
 {
     const struct rank_end *end = &outcome->rank[rank];
+    const struct plan     *world = plan_world_of_rank(outcome->plan, rank);
     bool                   has_code = end->ended && end->signal == 0;
     char                   words[1200];
+    json_t                *body;
 
     rank_end_words(end, words, sizeof words);
-    return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:I, s:o, s:o, s:o}",
-                     "rank", rank,
+    body = json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:I, s:o, s:o, s:o}",
+                     "rank", rank - world->first_rank,
                      "node", text_or_null(outcome->plan->node[outcome->node_of[rank]].host),
                      "pid", end->pid > 0 ? json_integer(end->pid) : json_null(),
                      "start", unix_time(end->started, end->start_ns),
@@ -91,6 +93,9 @@ static json_t *json_of_rank(const struct outcome *outcome, int rank)
                      "maxrss_kb", (json_int_t)end->maxrss_kb,
                      "error", text_or_null(end->error), "oom", text_or_null(end->oom),
                      "text", text_or_null(words));
+    if (world->role_name != NULL)
+        json_object_set_new(body, "role", json_string(world->role_name));
+    return body;
 }
 
 static json_t *json_of_node(const struct outcome *outcome, size_t node)

@@ -256,14 +256,15 @@ static void report_first_rank(const struct outcome *outcome, const struct output
 {
     const struct rank_end *end;
     struct strlist         lines = { 0 };
-    char                  *words, *hint;
+    char                  *words, *hint, name[PLAN_RANK_NAME];
     size_t                 i, node;
 
     if (outcome->first_rank < 0)
         return;
     end = &outcome->rank[outcome->first_rank];
     words = words_of(end);
-    fprintf(out, "muster: rank %d on %s failed%s: %s", outcome->first_rank,
+    fprintf(out, "muster: %s on %s failed%s: %s",
+            plan_rank_name(outcome->plan, outcome->first_rank, name),
             host_of(outcome, outcome->first_rank),
             outcome_first(outcome, &node) == FIRST_RANK ? " first" : "", words);
     if (end->started)
@@ -380,7 +381,7 @@ static void report_too(const struct outcome *outcome, const struct output *outpu
         free(words);
     }
     for (i = 0; i < groups.count && i < GROUPS_MAX; i++) {
-        char *names = group_ranks(&groups.group[i]);
+        char *names = group_ranks(&groups.group[i], outcome->plan);
         char *words = words_of(&outcome->rank[groups.group[i].member[0]]);
         char *last = last_words(output, groups.group[i].member[0], outcome->first_rank);
 
@@ -456,6 +457,8 @@ static void report_after(const struct outcome *outcome, FILE *out)
     size_t        i;
     int           rank;
 
+    if (outcome_status(outcome) == 0) /* only services were stopped */
+        return;
     for (rank = 0; rank < outcome->plan->world_size; rank++) {
         const struct rank_end *end = &outcome->rank[rank];
         char                  *words;
@@ -469,7 +472,7 @@ static void report_after(const struct outcome *outcome, FILE *out)
     if (groups.count > 0)
         fprintf(out, "muster: ended after that: ");
     for (i = 0; i < groups.count && i < GROUPS_MAX; i++) {
-        char *names = group_ranks(&groups.group[i]);
+        char *names = group_ranks(&groups.group[i], outcome->plan);
 
         fprintf(out, "%s%s %s", i > 0 ? "; " : "", names, groups.group[i].key);
         free(names);

@@ -11,28 +11,32 @@
 #include "number.h"
 #include "xalloc.h"
 
+static int   largest(const struct plan *plan);
 static int   parse_range(char *word, int world_size, int64_t *first, int64_t *last,
                          struct error *err);
 static char *label_of(const struct plan *plan, const struct options *options,
                       const struct plan_node *node, int rank);
 static char *file_of(const struct plan *plan, const struct options *options, int rank);
 
-int rank_labels_parse_shown(const char *text, int world_size, bool **shown, struct error *err)
+int rank_labels_parse_shown(const char *text, const struct plan *plan, bool **shown,
+                            struct error *err)
 {
-    bool   *made = xcalloc((size_t)world_size, sizeof *made);
+    bool   *made = xcalloc((size_t)plan->world_size, sizeof *made);
     char   *copy = xstrdup(text != NULL ? text : ""), *rest = copy, *word;
-    int64_t first, last, rank;
+    int64_t first, last, rank, own;
     int     rc = -1;
 
-    for (rank = 0; text == NULL && rank < world_size; rank++)
+    for (rank = 0; text == NULL && rank < plan->world_size; rank++)
         made[rank] = true;
     while (text != NULL && (word = strsep(&rest, ",")) != NULL) {
-        if (parse_range(word, world_size, &first, &last, err) < 0) {
+        if (parse_range(word, largest(plan), &first, &last, err) < 0) {
             err_set(err, "--show-ranks %s: %s", text, err->text);
             goto out;
         }
-        for (rank = first; rank <= last; rank++)
-            made[rank] = true;
+        for (rank = 0; rank < plan->world_size; rank++) {
+            own = rank - plan_world_of_rank(plan, (int)rank)->first_rank;
+            made[rank] = made[rank] || (own >= first && own <= last);
+        }
     }
     *shown = made;
     made = NULL;
@@ -41,6 +45,17 @@ out:
     free(copy);
     free(made);
     return rc;
+}
+
+/* Returns the ranks of the largest world. */
+static int largest(const struct plan *plan)
+{
+    int    most = plan->roles > 0 ? 0 : plan->world_size;
+    size_t i;
+
+    for (i = 0; i < plan->roles; i++)
+        most = plan->role[i].world_size > most ? plan->role[i].world_size : most;
+    return most;
 }
 
 /* Parses "3" or "3-5" into [first, last]. */
@@ -104,6 +119,9 @@ void rank_labels_again(struct output *output, const struct plan *plan,
 static char *label_of(const struct plan *plan, const struct options *options,
                       const struct plan_node *node, int rank)
 {
+    const struct plan *world = plan_world_of_rank(plan, rank);
+    int                own = rank - world->first_rank;
+
     if (plan->has_terminal && plan_rank_has_input(plan, rank))
         return xstrdup("");
     switch (options->label) {
@@ -112,7 +130,8 @@ static char *label_of(const struct plan *plan, const struct options *options,
     case LABEL_HOST:
         return xasprintf("%s: ", plan_label(node));
     case LABEL_RANK:
-        return xasprintf("[%d] ", rank);
+        return world->role_name != NULL ? xasprintf("[%s %d] ", world->role_name, own)
+                                        : xasprintf("[%d] ", own);
     case LABEL_DEFAULT:
         break;
     }
@@ -120,13 +139,17 @@ static char *label_of(const struct plan *plan, const struct options *options,
         return xasprintf("%s: ", plan_label(node));
     if (plan->world_size == 1 || plan->command == COMMAND_CHECK) /* rank 0 reports for all */
         return xstrdup("");
-    return xasprintf("%s:%d: ", plan_label(node), rank);
+    if (world->role_name != NULL)
+        return xasprintf("%s %s:%d: ", world->role_name, plan_label(node), own);
+    return xasprintf("%s:%d: ", plan_label(node), own);
 }
 
 /* Returns the file that the agent writes for a rank, for "... bytes skipped, see FILE". */
 static char *file_of(const struct plan *plan, const struct options *options, int rank)
 {
+    const struct plan *world = plan_world_of_rank(plan, rank);
+
     if (options->log_dir == NULL)
         return NULL;
-    return xasprintf("%s/%s_rank%d.log", options->log_dir, plan->stamp, rank);
+    return xasprintf("%s/%s_rank%d.log", options->log_dir, world->stamp, rank - world->first_rank);
 }

@@ -12,9 +12,11 @@
 #include "output/output.h"
 #include "plan/plan.h"
 
-/* Checks "0,3-5" against the world and turns it into shown[world_size], which the caller frees.
- * A NULL text shows all ranks. Returns -1 with err. */
-int rank_labels_parse_shown(const char *text, int world_size, bool **shown, struct error *err);
+/* Checks "0,3-5" against the world and turns it into shown[plan->world_size], which the caller
+ * frees; with roles the numbers are those of each. A NULL text shows all ranks. Returns -1 with
+ * err. */
+int rank_labels_parse_shown(const char *text, const struct plan *plan, bool **shown,
+                            struct error *err);
 
 /* Adds every rank of the plan to output, or updates it there. shown comes from
  * rank_labels_parse_shown() and has the first shown_count ranks. */

@@ -36,16 +36,14 @@ struct common {
 
 static void  node_clear(struct plan_node *node);
 static bool  is_same_host(const char *a, const char *b);
-static void  stamp_make(struct plan *plan, const char *name);
+static char *run_id_make(const char *name);
 static void  notice_make(struct plan *plan, const struct options *options,
                          const struct program *program);
-static void  stamp_again(struct plan *plan, const char *id);
 static char *cwd_of_run(const struct options *options);
 static int   check_alone(struct plan *plan, const struct options *options,
                          const struct host *first, struct error *err);
 static int   add_node(struct plan *plan, const struct selected *selected,
                       const struct common *common, struct error *err);
-static void  add_labels(struct plan *plan);
 static int   check_ranks(const struct host *host, int ranks, int world_size,
                          const char *hostfile, struct error *err);
 static char *dup_or_null(const char *text);
@@ -73,6 +71,8 @@ int plan_make(struct plan *plan, const struct options *options,
 
     *plan = (struct plan){
         .command = options->command,
+        .options = options,
+        .role_name = dup_or_null(options->role_name),
         .node = xcalloc(selection->count, sizeof *plan->node),
         .node_count = (int)selection->count,
         .script = program->script != NULL ? xstrdup(program->script) : NULL,
@@ -88,10 +88,9 @@ int plan_make(struct plan *plan, const struct options *options,
         .generation = options->first_generation,
         .first_generation = options->first_generation,
     };
-    if (options->resumed != NULL)
-        stamp_again(plan, options->resumed);
-    else
-        stamp_make(plan, options->name);
+    plan->run_id = options->resumed != NULL ? xstrdup(options->resumed)
+                                            : run_id_make(options->name);
+    plan_stamp(plan);
     notice_make(plan, options, program);
     for (i = 0; i < selection->count; i++)
         common.local_only = common.local_only &&
@@ -103,7 +102,7 @@ int plan_make(struct plan *plan, const struct options *options,
     for (i = 0; i < selection->count; i++)
         if (add_node(plan, &selection->node[i], &common, err) < 0)
             goto out;
-    add_labels(plan);
+    plan_add_labels(plan);
     rc = check_env(plan, options, err);
 out:
     strlist_clear(&common.env);
@@ -166,17 +165,35 @@ int plan_check_input(const struct plan *plan, const struct options *options, str
 
 void plan_next_generation(struct plan *plan)
 {
-    free(plan->stamp);
+    size_t i;
+
     plan->generation++;
-    plan->stamp = xasprintf("%s-%d", plan->run_id, plan->generation);
+    plan_stamp(plan);
+    for (i = 0; i < plan->roles; i++)
+        plan_next_generation(&plan->role[i]);
+}
+
+void plan_stamp(struct plan *plan)
+{
+    char *base = plan->role_name != NULL ? xasprintf("%s-%s", plan->run_id, plan->role_name)
+                                         : xstrdup(plan->run_id);
+
+    free(plan->stamp);
+    plan->stamp = plan->generation > 0 ? xasprintf("%s-%d", base, plan->generation)
+                                       : xstrdup(base);
+    free(base);
 }
 
 void plan_clear(struct plan *plan)
 {
     size_t i;
 
-    for (i = 0; i < plan->nodes; i++)
+    for (i = 0; i < plan->nodes && plan->node != NULL; i++) /* those of a role are the run's */
         node_clear(&plan->node[i]);
+    for (i = 0; i < plan->roles; i++)
+        plan_clear(&plan->role[i]);
+    free(plan->role);
+    free(plan->role_name);
     free(plan->node);
     free(plan->run_id);
     free(plan->stamp);
@@ -263,7 +280,7 @@ static void notice_make(struct plan *plan, const struct options *options,
 
 /* UTC, so that run ids sort by start time in every time zone. The random part distinguishes two
  * starts in the same second. */
-static void stamp_make(struct plan *plan, const char *name)
+static char *run_id_make(const char *name)
 {
     time_t         now = time(NULL);
     struct tm      utc;
@@ -275,16 +292,8 @@ static void stamp_make(struct plan *plan, const char *name)
     gmtime_r(&now, &utc);
     strftime(date, sizeof date, "%Y%m%d", &utc);
     strftime(clock, sizeof clock, "%H%M%S", &utc);
-    plan->run_id = xasprintf("%s-%s-%04x%s%s", date, clock, noise, name != NULL ? "-" : "",
-                             name != NULL ? name : "");
-    plan->stamp = xstrdup(plan->run_id);
-}
-
-/* For a run that continues. */
-static void stamp_again(struct plan *plan, const char *id)
-{
-    plan->run_id = xstrdup(id);
-    plan->stamp = xasprintf("%s-%d", id, plan->generation);
+    return xasprintf("%s-%s-%04x%s%s", date, clock, noise, name != NULL ? "-" : "",
+                     name != NULL ? name : "");
 }
 
 /* A run starts in this directory, at the same path on every node, as in DeepSpeed. exec starts
@@ -360,13 +369,16 @@ static int add_node(struct plan *plan, const struct selected *selected,
     return collect_env(node, host, common, err);
 }
 
-static void add_labels(struct plan *plan)
+void plan_add_labels(struct plan *plan)
 {
     struct strlist names = { 0 };
     size_t         i, domain;
 
-    for (i = 0; i < plan->nodes; i++)
+    for (i = 0; i < plan->nodes; i++) {
+        free(plan->node[i].label);
+        plan->node[i].label = NULL;
         strlist_add(&names, plan->node[i].host);
+    }
     domain = domain_shared(&names);
     for (i = 0; i < plan->nodes && domain > 0; i++)
         plan->node[i].label = xstrndup(names.item[i], strlen(names.item[i]) - domain);

@@ -16,6 +16,7 @@
 #include "plan/select.h"
 
 #define MASTER_PORT_DEFAULT 29500 /* as in DeepSpeed and PyTorch */
+#define PLAN_RANK_NAME      64
 
 struct plan_rank {
     int            rank, local_rank;
@@ -24,6 +25,8 @@ struct plan_rank {
 };
 
 struct plan_node {
+    int   role;  /* which world of the run it belongs to; 0 if there is one */
+    int   first_rank; /* the number in the run of the first rank of that world */
     char *host;  /* if addr is NULL, also the name to connect to */
     char *label; /* without the domain that all hosts share; NULL: host, see plan_label() */
     char *addr, *user;
@@ -33,7 +36,7 @@ struct plan_node {
     char *iface; /* from the hostfile, or found by master.c; NULL: unknown */
     char *cwd;   /* NULL: the login directory */
     bool  is_local;  /* the agent is forked, not started over SSH */
-    int   node_rank; /* in the world: its index in node[], except with --no_ssh */
+    int   node_rank; /* in the run: its index in node[], except with --no_ssh */
     int  *slot;
     int   slots;
     struct strlist    device; /* CUDA names of slots 0, 1 ...; empty: numbers, unless has_no_gpus */
@@ -51,15 +54,25 @@ struct plan_source {
     char *const            *here;
 };
 
+/* A world, or with roles several in one run. role[] has one plan for each then, without nodes: all
+ * nodes are here, one per role and host, those of the first role first, and so are the ranks. Ask
+ * plan_world() for what the roles differ in. */
 struct plan {
     const struct plan_source *source; /* NULL: there is only this plan */
+    struct plan      *role;
+    size_t            roles;      /* 0: one world */
+    char             *role_name;  /* in role[]: its name; else NULL */
+    size_t            first_node; /* in role[]: in node[] of the plan that has it; else 0 */
+    int               first_rank; /* the same for its ranks */
+    const struct options *options; /* borrowed */
     enum command      command;
     char             *run_id; /* runid.h */
-    char             *stamp;  /* for file names: run_id, from the second start with "-1" ... */
+    char             *stamp;  /* for file names: run_id, "-ROLE", from the second start "-1" ... */
     char             *script; /* must be readable on every node; NULL: none */
     struct plan_node *node;  /* the nodes that this muster starts: all, or with --no_ssh one */
     size_t            nodes;
-    int               node_count; /* nodes in the world; with --no_ssh greater than nodes */
+    int               node_count; /* nodes in the world; with --no_ssh greater than nodes; with
+                                     roles: in all worlds */
     int               world_size; /* ranks on all node_count nodes */
     int               generation; /* how often the ranks have been started before */
     int               first_generation; /* of this muster; > 0: it resumes a run */
@@ -76,6 +89,18 @@ struct plan {
     bool              has_terminal; /* that rank has one */
     char             *terminal; /* TERM there; NULL: unknown */
 };
+
+/* Returns the world of a node: the plan itself, or the one of its role. */
+static inline struct plan *plan_world(const struct plan *plan, size_t node)
+{
+    return plan->roles > 0 ? &plan->role[plan->node[node].role] : (struct plan *)plan;
+}
+
+/* The same of a rank of the run. */
+const struct plan *plan_world_of_rank(const struct plan *plan, int rank);
+/* Returns "rank 3", or with roles "rank 3 of train", for messages; rank is its number in the
+ * run. */
+const char *plan_rank_name(const struct plan *plan, int rank, char name[PLAN_RANK_NAME]);
 
 /* Returns the name of a node in output, reports and tables. */
 static inline const char *plan_label(const struct plan_node *node)
@@ -99,6 +124,11 @@ void plan_clear(struct plan *plan);
 /* Makes a plan of the same run and generation for other hosts. Returns -1 with err. */
 int plan_make_like(struct plan *made, const struct plan *plan, const struct selection *hosts,
                    struct error *err);
+
+/* Sets stamp from the run, the role and the generation. */
+void plan_stamp(struct plan *plan);
+/* Gives each node a label: its name without the domain that all share. */
+void plan_add_labels(struct plan *plan);
 
 /* Warns of MASTER_ADDR or MASTER_PORT in the environment, here or in what goes to the nodes: the
  * ranks get others. */
@@ -127,15 +157,15 @@ bool plan_host_is_local(const struct host *host, const struct options *options);
  * variables that GO brings when every node has answered: MASTER_ADDR and MASTER_PORT; then,
  * after an empty string, the ones that apply unless the user sets them (NCCL_SOCKET_IFNAME,
  * GLOO_SOCKET_IFNAME). */
-void plan_rank_env(const struct plan *plan, size_t node, int index, struct strlist *env);
+void plan_rank_env(const struct plan *run, size_t node, int index, struct strlist *env);
 /* Returns the number of the rank's GPU on the node, as far as it is known, for its cores. */
 int plan_rank_gpu(const struct plan_node *node, const struct plan_rank *rank);
 /* Returns MUSTER_NOTICE_FILE of a node in this generation; the caller frees it. */
 char *plan_notice_file(const struct plan *plan, size_t node);
-void plan_go_env(const struct plan *plan, size_t node, struct strlist *env);
+void plan_go_env(const struct plan *run, size_t node, struct strlist *env);
 
-/* Returns PMI_process_mapping, "(vector,(0,2,4))"; the caller frees it. */
-char *plan_pmi_mapping(const struct plan *plan);
+/* Returns PMI_process_mapping of the node's world, "(vector,(0,2,4))"; the caller frees it. */
+char *plan_pmi_mapping(const struct plan *run, size_t node);
 
 /* Show the plan to people (stdout of --dry-run) and to programs (--json). Values of variables
  * may be secrets: plan_json() leaves them out if with_values is false, plan_print() without -v.

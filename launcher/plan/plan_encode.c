@@ -26,7 +26,7 @@ struct encoder {
 };
 
 static void    set_common(struct encoder *encoder, json_t *body, const struct plan *plan,
-                          size_t node, const struct options *options);
+                          size_t node);
 static void    set_files(struct encoder *encoder, json_t *body, const struct plan *plan,
                          const struct options *options);
 static void    set_log(struct encoder *encoder, json_t *body, const struct plan *plan,
@@ -34,7 +34,7 @@ static void    set_log(struct encoder *encoder, json_t *body, const struct plan 
 static void    set_notice(struct encoder *encoder, json_t *body, const struct plan *plan,
                           size_t node, const struct options *options);
 static void    set_pid_file(struct encoder *encoder, json_t *body);
-static json_t *pmi_of(const struct plan *plan);
+static json_t *pmi_of(const struct plan *plan, size_t node);
 static json_t *launcher_words(const struct plan *plan);
 static json_t *add_ranks(struct encoder *encoder, const struct plan *plan, size_t node);
 static json_t *add_argv(struct encoder *encoder, const struct strlist *argv);
@@ -47,19 +47,20 @@ int plan_encode(const struct plan *plan, size_t node, const struct options *opti
                const struct plan_terms *terms, struct evbuffer *out, struct error *err)
 {
     struct encoder encoder = { .out = out, .generation = terms->generation, .next_id = 1 };
-    bool         is_exec = plan->command == COMMAND_EXEC;
-    json_t      *body;
+    const struct plan *world = plan_world(plan, node);
+    bool               is_exec = plan->command == COMMAND_EXEC;
+    json_t            *body;
 
     body = json_pack("{s:s, s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:I, s:b}",
                      "run_id", plan->run_id, "mode", is_exec ? "exec" : "run",
-                     "world_size", plan->world_size, "node_rank", plan->node[node].node_rank,
+                     "world_size", world->world_size, "node_rank", plan->node[node].node_rank,
                      "node_count", plan->node_count, "grace_s", options->grace_s,
                      "heartbeat_s", options->heartbeat_s, "lease_s", options->dead_after_s,
                      "credit", (json_int_t)terms->credit, "omp_default",
-                     !is_exec && !plan->per_node);
-    set_common(&encoder, body, plan, node, options);
+                     !is_exec && !world->per_node);
+    set_common(&encoder, body, plan, node);
     if (!terms->is_check)
-        set_files(&encoder, body, plan, options);
+        set_files(&encoder, body, world, options);
     if (!is_exec && options->hang_timeout_s > 0)
         json_object_set_new(body, "hang_s", json_real(options->hang_timeout_s));
     if (options->no_pidns || terms->is_shared)
@@ -71,7 +72,7 @@ int plan_encode(const struct plan *plan, size_t node, const struct options *opti
     if (terms->is_local)
         json_object_set_new(body, "local", json_true());
     if (!is_exec && !options->no_ssh)
-        json_object_set_new(body, "pmi", pmi_of(plan));
+        json_object_set_new(body, "pmi", pmi_of(plan, node));
     if (terms->socket[0] != '\0')
         json_object_set_new(body, "reconnect",
                             json_pack("{s:s, s:s, s:f}", "socket", terms->socket, "token",
@@ -96,16 +97,17 @@ int plan_encode(const struct plan *plan, size_t node, const struct options *opti
     return 0;
 }
 
-static void set_common(struct encoder *encoder, json_t *body, const struct plan *plan,
-                       size_t node, const struct options *options)
+static void set_common(struct encoder *encoder, json_t *body, const struct plan *plan, size_t node)
 {
     const struct plan_node *where = &plan->node[node];
+    const struct plan      *world = plan_world(plan, node);
+    const struct options   *options = world->options;
 
     if (where->cwd != NULL)
         json_object_set_new(body, "cwd", add_text(encoder, where->cwd));
     json_object_set_new(body, "env", add_list(encoder, &where->env));
-    if (plan->script != NULL)
-        json_object_set_new(body, "script", add_text(encoder, plan->script));
+    if (world->script != NULL)
+        json_object_set_new(body, "script", add_text(encoder, world->script));
     if (options->venv_script != NULL)
         json_object_set_new(body, "venv_script", add_text(encoder, options->venv_script));
     if (options->bind_cores)
@@ -137,16 +139,17 @@ static void set_log(struct encoder *encoder, json_t *body, const struct plan *pl
     json_object_set_new(body, "log", log);
 }
 
-/* Node 0 looks for checkpoints: its ranks are the first to write them. */
+/* The first node looks for checkpoints: its ranks are the first to write them. */
 static void set_notice(struct encoder *encoder, json_t *body, const struct plan *plan, size_t node,
                        const struct options *options)
 {
-    char *file = plan_notice_file(plan, node);
+    const struct plan *world = plan_world(plan, node);
+    char              *file = plan_notice_file(plan, node);
 
     json_object_set_new(body, "notice_file", add_text(encoder, file));
-    if (plan->ckpt_marker != NULL && plan->node[node].node_rank == 0)
-        json_object_set_new(body, "ckpt_marker", add_text(encoder, plan->ckpt_marker));
-    if (plan->ckpt_marker != NULL)
+    if (world->ckpt_marker != NULL && plan->node[node].node_rank == (int)world->first_node)
+        json_object_set_new(body, "ckpt_marker", add_text(encoder, world->ckpt_marker));
+    if (world->ckpt_marker != NULL)
         json_object_set_new(body, "term_is_notice", json_true());
     if (options->spot != NULL && strcmp(options->spot, "off") != 0)
         json_object_set_new(body, "spot", json_string(options->spot));
@@ -164,9 +167,9 @@ static void set_pid_file(struct encoder *encoder, json_t *body)
 
 /* Returns the key-value space and process mapping for PMI. With --no_ssh there is no PMI:
  * nothing could relay between nodes that are started separately. */
-static json_t *pmi_of(const struct plan *plan)
+static json_t *pmi_of(const struct plan *plan, size_t node)
 {
-    char   *mapping = plan_pmi_mapping(plan);
+    char   *mapping = plan_pmi_mapping(plan, node);
     json_t *pmi = json_pack("{s:s, s:s}", "kvsname", plan->run_id, "mapping", mapping);
 
     free(mapping);
@@ -190,14 +193,15 @@ static json_t *launcher_words(const struct plan *plan)
 static json_t *add_ranks(struct encoder *encoder, const struct plan *plan, size_t node)
 {
     const struct plan_node *where = &plan->node[node];
+    const int               first = plan_world(plan, node)->first_rank;
     json_t                 *ranks = json_array(), *rank;
     struct strlist          env = { 0 };
     int                     i;
 
     for (i = 0; i < where->ranks; i++) {
         plan_rank_env(plan, node, i, &env);
-        rank = json_pack("{s:i, s:i, s:i, s:o, s:o}", "rank", where->rank[i].rank, "local_rank",
-                         where->rank[i].local_rank, "slot",
+        rank = json_pack("{s:i, s:i, s:i, s:o, s:o}", "rank", where->rank[i].rank - first,
+                         "local_rank", where->rank[i].local_rank, "slot",
                          plan_rank_gpu(where, &where->rank[i]), "argv",
                          add_argv(encoder, &where->rank[i].argv), "env", add_list(encoder, &env));
         if (plan_rank_has_input(plan, where->rank[i].rank))

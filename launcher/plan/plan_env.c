@@ -11,64 +11,36 @@
 #include "plan/plan.h"
 #include "xalloc.h"
 
+static void set_numbers(const struct plan *plan, const struct plan_node *where,
+                        const struct plan_rank *of, struct strlist *env);
+static void set_roles(const struct plan *run, const struct plan *own, struct strlist *env);
 static void set_node(const struct plan *plan, const struct plan_node *node, struct strlist *env);
+static void set_masters(const struct plan *run, struct strlist *env);
+static char *role_variable(const struct plan *role, const char *what);
 static void set_devices(const struct plan *plan, const struct plan_node *node,
                         const struct plan_rank *rank, struct strlist *env);
 static void print_device(FILE *out, const struct plan_node *node, int slot);
 static FILE *text_open(char **text, size_t *size);
 
-/* Sets DeepSpeed's names, then torchrun's, which many trainers read, then horovodrun's and Open
- * MPI's for scripts. Of Open MPI's names only those are set that its library does not read. */
-void plan_rank_env(const struct plan *plan, size_t node, int index, struct strlist *env)
+void plan_rank_env(const struct plan *run, size_t node, int index, struct strlist *env)
 {
-    const struct plan_node *where = &plan->node[node];
-    const struct plan_rank *rank = &where->rank[index];
-    const struct {
-        const char *name;
-        int         value;
-        bool        per_node; /* also with --per-node */
-    } numbers[] = {
-        { "RANK", rank->rank, true },
-        { "WORLD_SIZE", plan->world_size, true },
-        { "NODE_RANK", where->node_rank, true },
-        { "GROUP_RANK", where->node_rank, true },
-        { "GROUP_WORLD_SIZE", plan->node_count, true },
-        { "LOCAL_RANK", rank->local_rank, false },
-        { "LOCAL_WORLD_SIZE", where->ranks, false },
-        { "LOCAL_SIZE", where->ranks, false },
-        { "CROSS_RANK", where->node_rank, false },
-        { "CROSS_SIZE", plan->node_count, false },
-        { "TORCHELASTIC_RESTART_COUNT", plan->generation, false },
-        { "TORCHELASTIC_MAX_RESTARTS", plan->max_restarts, false },
-        { "HOROVOD_RANK", rank->rank, false },
-        { "HOROVOD_SIZE", plan->world_size, false },
-        { "HOROVOD_LOCAL_RANK", rank->local_rank, false },
-        { "HOROVOD_LOCAL_SIZE", where->ranks, false },
-        { "HOROVOD_CROSS_RANK", where->node_rank, false },
-        { "HOROVOD_CROSS_SIZE", plan->node_count, false },
-        { "OMPI_COMM_WORLD_RANK", rank->rank, false },
-        { "OMPI_COMM_WORLD_SIZE", plan->world_size, false },
-        { "OMPI_COMM_WORLD_LOCAL_RANK", rank->local_rank, false },
-        { "OMPI_COMM_WORLD_LOCAL_SIZE", where->ranks, false },
-        { "OMPI_COMM_WORLD_NODE_RANK", rank->local_rank, false },
-    };
-    char  *notice;
-    size_t i;
+    const struct plan_rank *rank = &run->node[node].rank[index];
+    const struct plan      *plan = plan_world(run, node);
+    char                   *notice;
 
     env_set(env, "MUSTER_RUN_ID", plan->run_id);
     env_setf(env, "MUSTER_GENERATION", "%d", plan->generation);
-    if (plan->terminal != NULL && plan_rank_has_input(plan, rank->rank))
-        env_set(env, "TERM", plan->terminal);
+    if (run->terminal != NULL && plan_rank_has_input(run, rank->rank))
+        env_set(env, "TERM", run->terminal);
     if (plan->command == COMMAND_EXEC)
         return;
-    for (i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        if (numbers[i].per_node || !plan->per_node)
-            env_setf(env, numbers[i].name, "%d", numbers[i].value);
+    set_numbers(plan, &run->node[node], rank, env);
+    set_roles(run, plan, env);
     if (plan->per_node)
-        set_node(plan, where, env);
+        set_node(plan, &run->node[node], env);
     else
         env_set(env, "TORCHELASTIC_RUN_ID", plan->run_id);
-    notice = plan_notice_file(plan, node);
+    notice = plan_notice_file(run, node);
     env_set(env, "MUSTER_NOTICE_FILE", notice);
     free(notice);
     if (plan->accumulation_steps > 0)
@@ -77,7 +49,50 @@ void plan_rank_env(const struct plan *plan, size_t node, int index, struct strli
         env_set(env, "MASTER_ADDR", plan->master_addr);
     if (plan->master_port > 0)
         env_setf(env, "MASTER_PORT", "%d", plan->master_port);
-    set_devices(plan, where, rank, env);
+    set_devices(plan, &run->node[node], rank, env);
+}
+
+/* Sets DeepSpeed's names, then torchrun's, which many trainers read, then horovodrun's and Open
+ * MPI's for scripts. Of Open MPI's names only those are set that its library does not read. */
+static void set_numbers(const struct plan *plan, const struct plan_node *where,
+                        const struct plan_rank *of, struct strlist *env)
+{
+    const int rank = of->rank - plan->first_rank, local_rank = of->local_rank;
+    const int node_rank = where->node_rank - (int)plan->first_node;
+    const struct {
+        const char *name;
+        int         value;
+        bool        per_node; /* also with --per-node */
+    } numbers[] = {
+        { "RANK", rank, true },
+        { "WORLD_SIZE", plan->world_size, true },
+        { "NODE_RANK", node_rank, true },
+        { "GROUP_RANK", node_rank, true },
+        { "GROUP_WORLD_SIZE", plan->node_count, true },
+        { "LOCAL_RANK", local_rank, false },
+        { "LOCAL_WORLD_SIZE", where->ranks, false },
+        { "LOCAL_SIZE", where->ranks, false },
+        { "CROSS_RANK", node_rank, false },
+        { "CROSS_SIZE", plan->node_count, false },
+        { "TORCHELASTIC_RESTART_COUNT", plan->generation, false },
+        { "TORCHELASTIC_MAX_RESTARTS", plan->max_restarts, false },
+        { "HOROVOD_RANK", rank, false },
+        { "HOROVOD_SIZE", plan->world_size, false },
+        { "HOROVOD_LOCAL_RANK", local_rank, false },
+        { "HOROVOD_LOCAL_SIZE", where->ranks, false },
+        { "HOROVOD_CROSS_RANK", node_rank, false },
+        { "HOROVOD_CROSS_SIZE", plan->node_count, false },
+        { "OMPI_COMM_WORLD_RANK", rank, false },
+        { "OMPI_COMM_WORLD_SIZE", plan->world_size, false },
+        { "OMPI_COMM_WORLD_LOCAL_RANK", local_rank, false },
+        { "OMPI_COMM_WORLD_LOCAL_SIZE", where->ranks, false },
+        { "OMPI_COMM_WORLD_NODE_RANK", local_rank, false },
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (numbers[i].per_node || !plan->per_node)
+            env_setf(env, numbers[i].name, "%d", numbers[i].value);
 }
 
 /* What programs that start processes themselves read: torchrun PET_*, llamafactory-cli and swift
@@ -85,28 +100,79 @@ void plan_rank_env(const struct plan *plan, size_t node, int index, struct strli
  * would tell such a program that it is one of those processes. */
 static void set_node(const struct plan *plan, const struct plan_node *node, struct strlist *env)
 {
+    const int node_rank = node->node_rank - (int)plan->first_node;
+
     env_setf(env, "NNODES", "%d", plan->node_count);
     env_setf(env, "NPROC_PER_NODE", "%d", node->slots);
     env_setf(env, "PET_NNODES", "%d", plan->node_count);
-    env_setf(env, "PET_NODE_RANK", "%d", node->node_rank);
+    env_setf(env, "PET_NODE_RANK", "%d", node_rank);
     env_setf(env, "PET_NPROC_PER_NODE", "%d", node->slots);
     env_setf(env, "JAX_NUM_PROCESSES", "%d", plan->node_count);
-    env_setf(env, "JAX_PROCESS_ID", "%d", node->node_rank);
+    env_setf(env, "JAX_PROCESS_ID", "%d", node_rank);
+}
+
+/* Who it is, and who else there is. */
+static void set_roles(const struct plan *run, const struct plan *own, struct strlist *env)
+{
+    char  *text, *name;
+    size_t size, i;
+    FILE  *out;
+
+    if (run->roles == 0)
+        return;
+    out = text_open(&text, &size);
+    for (i = 0; i < run->roles; i++) {
+        name = role_variable(&run->role[i], "SIZE");
+        env_setf(env, name, "%d", run->role[i].world_size);
+        free(name);
+        fprintf(out, "%s%s", i > 0 ? " " : "", run->role[i].role_name);
+    }
+    fclose(out);
+    env_set(env, "MUSTER_ROLES", text);
+    env_set(env, "MUSTER_ROLE", own->role_name);
+    free(text);
+}
+
+/* Where rank 0 of each role is, an address that all nodes of the run can reach. */
+static void set_masters(const struct plan *run, struct strlist *env)
+{
+    char  *name;
+    size_t i;
+
+    for (i = 0; i < run->roles; i++) {
+        name = role_variable(&run->role[i], "ADDR");
+        env_set(env, name, run->role[i].master_addr);
+        free(name);
+        name = role_variable(&run->role[i], "PORT");
+        env_setf(env, name, "%d", run->role[i].master_port);
+        free(name);
+    }
+}
+
+/* Returns "MUSTER_ROLE_TRAIN_ADDR"; the caller frees it. */
+static char *role_variable(const struct plan *role, const char *what)
+{
+    char *name = xasprintf("MUSTER_ROLE_%s_%s", role->role_name, what), *at;
+
+    for (at = name; *at != '\0'; at++)
+        *at = *at == '-' ? '_' : (char)toupper((unsigned char)*at);
+    return name;
 }
 
 /* The node is in the name because nodes may share a machine; the generation, because a file of
  * an earlier generation must not be mistaken for one of this generation. */
 char *plan_notice_file(const struct plan *plan, size_t node)
 {
-    return xasprintf("%s.%d.%d", plan->notice_stem, plan->node[node].node_rank,
+    return xasprintf("%s.%d.%d", plan_world(plan, node)->notice_stem, plan->node[node].node_rank,
                      plan->generation);
 }
 
 /* "=" makes NCCL match eth0 but not eth01. Gloo always matches the whole name. */
-void plan_go_env(const struct plan *plan, size_t node, struct strlist *env)
+void plan_go_env(const struct plan *run, size_t node, struct strlist *env)
 {
-    const char *iface = plan->node[node].iface;
-    bool        is_v6;
+    const char        *iface = run->node[node].iface;
+    const struct plan *plan = plan_world(run, node);
+    bool               is_v6;
 
     if (plan->command == COMMAND_EXEC)
         return;
@@ -119,6 +185,7 @@ void plan_go_env(const struct plan *plan, size_t node, struct strlist *env)
         env_setf(env, "JAX_COORDINATOR_ADDRESS", "%s%s%s:%d", is_v6 ? "[" : "", plan->master_addr,
                  is_v6 ? "]" : "", plan->master_port);
     }
+    set_masters(run, env);
     if (iface == NULL)
         return;
     strlist_add(env, "");
@@ -126,18 +193,20 @@ void plan_go_env(const struct plan *plan, size_t node, struct strlist *env)
     env_set(env, "GLOO_SOCKET_IFNAME", iface);
 }
 
-char *plan_pmi_mapping(const struct plan *plan)
+char *plan_pmi_mapping(const struct plan *run, size_t node)
 {
-    char  *text;
-    size_t size, i, first;
-    FILE  *out = text_open(&text, &size);
+    const struct plan *plan = plan_world(run, node);
+    size_t             begin = plan->first_node, end = begin + plan->nodes;
+    char              *text;
+    size_t             size, i, first;
+    FILE              *out = text_open(&text, &size);
 
     fputs("(vector", out);
-    for (first = 0; first < plan->nodes; first = i) {
-        for (i = first + 1; i < plan->nodes; i++)
-            if (plan->node[i].ranks != plan->node[first].ranks)
+    for (first = begin; first < end; first = i) {
+        for (i = first + 1; i < end; i++)
+            if (run->node[i].ranks != run->node[first].ranks)
                 break;
-        fprintf(out, ",(%zu,%zu,%d)", first, i - first, plan->node[first].ranks);
+        fprintf(out, ",(%zu,%zu,%d)", first - begin, i - first, run->node[first].ranks);
     }
     fputc(')', out);
     fclose(out);

@@ -17,18 +17,21 @@
 
 #define WIDTH 80
 
-static void    print_what(const struct plan *plan, FILE *out);
+static void    print_world(const struct plan *plan, const struct plan *world, FILE *out);
+static void    print_what(const struct plan *plan, const struct plan *world, FILE *out);
 static void    print_input(const struct plan *plan, FILE *out);
 static void    print_master(const struct plan *plan, FILE *out);
 static bool    is_alike(const struct plan_node *a, const struct plan_node *b, bool is_exec);
 static bool    is_same(const struct strlist *a, const struct strlist *b);
 static void    print_where(const struct plan *plan, size_t first, size_t count, FILE *out);
+static const char *shown_name(const struct plan_node *node);
 static void    print_ranks(const struct plan *plan, size_t node, FILE *out);
 static void    print_numbers(const struct plan *plan, size_t first, size_t count, FILE *out);
 static void    print_env(const struct strlist *env, const struct strlist *known,
                          const char *indent, FILE *out);
 static bool    is_in(const struct strlist *list, const char *entry);
 static void    print_word(const char *word, FILE *out);
+static json_t *json_roles(const struct plan *plan);
 static json_t *json_node(const struct plan *plan, size_t index, bool with_values);
 static json_t *json_words(const struct strlist *list);
 static json_t *json_env(const struct strlist *env, bool with_values);
@@ -36,19 +39,34 @@ static json_t *json_word(const char *text);
 
 void plan_print(const struct plan *plan, FILE *out)
 {
-    const struct plan_node *first = &plan->node[0];
-    size_t                  i, next;
+    size_t i;
 
-    if (plan->world_size > 0)
-        print_what(plan, out);
-    print_input(plan, out);
-    for (i = 0; i < plan->nodes; i = next) {
+    if (plan->roles == 0) {
+        print_world(plan, plan, out);
+        return;
+    }
+    fprintf(out, "run %s: %d ranks in %zu roles\n", plan->run_id, plan->world_size, plan->roles);
+    for (i = 0; i < plan->roles; i++) {
+        fputc('\n', out);
+        print_world(plan, &plan->role[i], out);
+    }
+}
+
+static void print_world(const struct plan *plan, const struct plan *world, FILE *out)
+{
+    const struct plan_node *first = &plan->node[world->first_node];
+    size_t                  end = world->first_node + world->nodes, i, next;
+
+    if (world->world_size > 0)
+        print_what(plan, world, out);
+    print_input(world, out);
+    for (i = world->first_node; i < end; i = next) {
         const struct plan_node *node = &plan->node[i];
 
-        for (next = i + 1; next < plan->nodes; next++)
+        for (next = i + 1; next < end; next++)
             if (!is_alike(node, &plan->node[next], plan->command == COMMAND_EXEC))
                 break;
-        if (plan->world_size > 0)
+        if (world->world_size > 0)
             fputc('\n', out);
         print_where(plan, i, next - i, out);
         if (node->ranks == 0)
@@ -114,32 +132,37 @@ static bool is_same(const struct strlist *a, const struct strlist *b)
     return true;
 }
 
-static void print_what(const struct plan *plan, FILE *out)
+/* The roles after the first have its environment, but for what is shown. */
+static void print_what(const struct plan *plan, const struct plan *world, FILE *out)
 {
     static const struct strlist none;
-    const struct plan_node     *first = &plan->node[0];
+    const struct plan_node     *first = &plan->node[world->first_node];
+    bool                        is_exec = plan->command == COMMAND_EXEC;
     struct strlist              own = { 0 };
     size_t                      i;
 
-    fprintf(out, "run %s: %d %s on %d %s\n", plan->run_id, plan->world_size,
-            plan->command == COMMAND_EXEC ? plan->world_size == 1 ? "command" : "commands"
-            : plan->world_size == 1       ? "rank"
-                                          : "ranks",
-            plan->node_count, plan->node_count == 1 ? "node" : "nodes");
-    fputs(plan->command != COMMAND_EXEC && plan->world_size > 1 ? "command of rank 0:" : "command:",
-          out);
+    fprintf(out, "%s %s: %d %s%s on %d %s\n", world->role_name != NULL ? "role" : "run",
+            world->role_name != NULL ? world->role_name : plan->run_id, world->world_size,
+            is_exec ? "command" : "rank", world->world_size == 1 ? "" : "s", world->node_count,
+            world->node_count == 1 ? "node" : "nodes");
+    fputs(!is_exec && world->world_size > 1 ? "command of rank 0:" : "command:", out);
     for (i = 0; i < first->rank[0].argv.count; i++) {
         fputc(' ', out);
         print_word(first->rank[0].argv.item[i], out);
     }
-    fputs(first->env.count > 0 ? "\nenvironment:\n" : "\n", out);
-    print_env(&first->env, &none, "  ", out);
-    fputs("additional environment of each rank:\n", out);
-    plan_rank_env(plan, 0, 0, &own);
-    print_env(&own, &none, "  ", out);
-    strlist_clear(&own);
-    if (plan->command != COMMAND_EXEC)
-        print_master(plan, out);
+    fputc('\n', out);
+    if (world->first_node > 0) {
+        print_env(&first->env, &plan->node[0].env, "environment: ", out);
+    } else {
+        fputs(first->env.count > 0 ? "environment:\n" : "", out);
+        print_env(&first->env, &none, "  ", out);
+        fputs("additional environment of each rank:\n", out);
+        plan_rank_env(plan, 0, 0, &own);
+        print_env(&own, &none, "  ", out);
+        strlist_clear(&own);
+    }
+    if (!is_exec)
+        print_master(world, out);
 }
 
 static void print_master(const struct plan *plan, FILE *out)
@@ -164,8 +187,8 @@ static void print_where(const struct plan *plan, size_t first, size_t count, FIL
     size_t                  i;
 
     for (i = first; i < first + count; i++)
-        strlist_add(&names, log_wants(LOG_INFO) ? plan->node[i].host : plan_label(&plan->node[i]));
-    folded = count > 1 ? hostrange_fold(&names) : xstrdup(names.item[0]);
+        strlist_add(&names, shown_name(&plan->node[i]));
+    folded = count > 1 ? hostrange_fold(&names) : xstrdup(shown_name(node));
     strlist_clear(&names);
     fputs(folded, out);
     free(folded);
@@ -193,6 +216,11 @@ static void print_where(const struct plan *plan, size_t first, size_t count, FIL
     fputc('\n', out);
 }
 
+static const char *shown_name(const struct plan_node *node)
+{
+    return log_wants(LOG_INFO) ? node->host : plan_label(node);
+}
+
 static void print_ranks(const struct plan *plan, size_t node, FILE *out)
 {
     const struct plan_node *where = &plan->node[node];
@@ -201,8 +229,9 @@ static void print_ranks(const struct plan *plan, size_t node, FILE *out)
 
     for (i = 0; i < where->ranks && plan->command != COMMAND_EXEC; i++) {
         plan_rank_env(plan, node, i, &env);
-        fprintf(out, "  rank %d, local rank %d, CUDA_VISIBLE_DEVICES=%s\n", where->rank[i].rank,
-                where->rank[i].local_rank, env_get(&env, "CUDA_VISIBLE_DEVICES"));
+        fprintf(out, "  rank %d, local rank %d, CUDA_VISIBLE_DEVICES=%s\n",
+                where->rank[i].rank - where->first_rank, where->rank[i].local_rank,
+                env_get(&env, "CUDA_VISIBLE_DEVICES"));
         strlist_clear(&env);
     }
 }
@@ -212,7 +241,8 @@ static void print_numbers(const struct plan *plan, size_t first, size_t count, F
 {
     const struct plan_node *node = &plan->node[first], *last = node + count - 1;
     struct strlist          env = { 0 };
-    int                     from = node->rank[0].rank, to = last->rank[last->ranks - 1].rank;
+    int                     from = node->rank[0].rank - node->first_rank;
+    int                     to = last->rank[last->ranks - 1].rank - node->first_rank;
 
     if (plan->command == COMMAND_EXEC)
         return;
@@ -223,7 +253,7 @@ static void print_numbers(const struct plan *plan, size_t first, size_t count, F
     if (count > 1)
         fprintf(out, ", %d per node", node->ranks);
     plan_rank_env(plan, first, 0, &env);
-    if (plan->one_gpu_per_rank && node->ranks > 1)
+    if (plan_world(plan, first)->one_gpu_per_rank && node->ranks > 1)
         fputs(", CUDA_VISIBLE_DEVICES has one GPU per rank\n", out);
     else
         fprintf(out, ", CUDA_VISIBLE_DEVICES=%s\n", env_get(&env, "CUDA_VISIBLE_DEVICES"));
@@ -305,27 +335,45 @@ json_t *plan_json(const struct plan *plan, bool with_values)
                      "command", json_words(&plan->node[0].rank[0].argv), "nodes", nodes);
     if (body == NULL)
         xalloc_die();
+    if (plan->roles > 0)
+        json_object_set_new(body, "roles", json_roles(plan));
     return body;
+}
+
+static json_t *json_roles(const struct plan *plan)
+{
+    json_t            *list = json_array();
+    const struct plan *role;
+
+    for (role = plan->role; role < plan->role + plan->roles; role++)
+        json_array_append_new(
+            list, json_pack("{s:s, s:i, s:i, s:o, s:o, s:o}", "name", role->role_name,
+                            "world_size", role->world_size, "node_count", role->node_count,
+                            "master_addr", json_word(role->master_addr), "master_port",
+                            role->master_port > 0 ? json_integer(role->master_port) : json_null(),
+                            "command", json_words(&plan->node[role->first_node].rank[0].argv)));
+    return list;
 }
 
 static json_t *json_node(const struct plan *plan, size_t index, bool with_values)
 {
     const struct plan_node *node = &plan->node[index];
     json_t                 *slots = json_array(), *ranks = json_array(), *locals = json_array();
-    json_t                 *devices = json_array();
+    json_t                 *devices = json_array(), *body;
+    const char             *role = plan_world(plan, index)->role_name;
     struct strlist          env = { 0 };
     int                     i;
 
     for (i = 0; i < node->slots; i++)
         json_array_append_new(slots, json_integer(node->slot[i]));
     for (i = 0; i < node->ranks; i++) {
-        json_array_append_new(ranks, json_integer(node->rank[i].rank));
+        json_array_append_new(ranks, json_integer(node->rank[i].rank - node->first_rank));
         json_array_append_new(locals, json_integer(node->rank[i].local_rank));
         plan_rank_env(plan, index, i, &env);
         json_array_append_new(devices, json_word(env_get(&env, "CUDA_VISIBLE_DEVICES")));
         strlist_clear(&env);
     }
-    return json_pack("{s:o, s:i, s:b, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+    body = json_pack("{s:o, s:i, s:b, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
                      "host", json_word(node->host), "node_rank", node->node_rank, "local",
                      (int)node->is_local, "addr", json_word(node->addr), "user",
                      json_word(node->user), "port", node->port, "interface",
@@ -333,6 +381,9 @@ static json_t *json_node(const struct plan *plan, size_t index, bool with_values
                      "ranks", ranks, "local_ranks", locals, "cuda_visible_devices", devices,
                      "command", json_words(&node->rank[0].argv), "environment",
                      json_env(&node->env, with_values));
+    if (role != NULL)
+        json_object_set_new(body, "role", json_string(role));
+    return body;
 }
 
 static json_t *json_words(const struct strlist *list)

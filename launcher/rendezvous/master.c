@@ -21,14 +21,14 @@ static int    nobody_wins(const struct master *master, const struct plan *plan,
 static char **reached_by(const struct master *master, size_t node, size_t candidate);
 static void   set_iface(struct plan_node *node, const char *iface);
 
-int master_init(struct master *master, const struct plan *plan, const json_t *hello,
+int master_init(struct master *master, const struct plan *plan, size_t first, const json_t *hello,
                 struct error *err)
 {
-    const char   *only = plan->node[0].iface;
+    const char   *given = plan_world(plan, first)->master_addr, *only = plan->node[first].iface;
     const json_t *entry;
     size_t        i;
 
-    *master = (struct master){ .nodes = plan->nodes };
+    *master = (struct master){ .nodes = plan->nodes, .first = first };
     master->reached_by = xcalloc(plan->nodes * MASTER_CANDIDATES_MAX, sizeof *master->reached_by);
     json_array_foreach(json_object_get(hello, "addresses"), i, entry) {
         const char *iface = json_string_value(json_object_get(entry, "if"));
@@ -37,12 +37,12 @@ int master_init(struct master *master, const struct plan *plan, const json_t *he
         if (iface == NULL || addr == NULL || (only != NULL && strcmp(only, iface) != 0))
             continue;
         if (master->candidates < MASTER_CANDIDATES_MAX)
-            add_candidate(master, plan->master_addr, (struct master_candidate){
+            add_candidate(master, given, (struct master_candidate){
                 xstrdup(addr), xstrdup(iface), json_is_true(json_object_get(entry, "loopback")) });
     }
     if (master->candidates > 0)
         return 0;
-    return err_set(err, "%s: no network interface has an address", plan->node[0].host);
+    return err_set(err, "%s: no network interface has an address", plan->node[first].host);
 }
 
 /* Inserting keeps the node's own order among candidates of the same rank. */
@@ -131,15 +131,17 @@ static size_t best(const struct master *master)
 
 int master_choose(const struct master *master, struct plan *plan, struct error *err)
 {
-    size_t c = best(master), node;
+    struct plan *world = plan_world(plan, master->first);
+    size_t       c = best(master), node;
 
     if (c == master->candidates)
         return nobody_wins(master, plan, err);
-    if (plan->master_addr == NULL)
-        plan->master_addr = xstrdup(master->candidate[c].addr);
-    set_iface(&plan->node[0], master->candidate[c].iface);
-    for (node = 1; node < master->nodes; node++)
-        set_iface(&plan->node[node], *reached_by(master, node, c));
+    if (world->master_addr == NULL)
+        world->master_addr = xstrdup(master->candidate[c].addr);
+    for (node = 0; node < master->nodes; node++)
+        if (plan->node[node].role == plan->node[master->first].role)
+            set_iface(&plan->node[node], node == master->first ? master->candidate[c].iface
+                                                               : *reached_by(master, node, c));
     return 0;
 }
 
@@ -149,24 +151,26 @@ void master_apart(const struct master *master, bool *is_apart)
 
     for (c = 0; c < master->candidates; c++) {
         reached = 0;
-        for (node = 1; node < master->nodes; node++)
-            reached += *reached_by(master, node, c) != NULL;
+        for (node = 0; node < master->nodes; node++)
+            reached += node != master->first && *reached_by(master, node, c) != NULL;
         if (reached > most) {
             most = reached;
             where = c;
         }
     }
-    is_apart[0] = most * 2 < master->nodes - 1;
-    for (node = 1; node < master->nodes; node++)
-        is_apart[node] = !is_apart[0] && *reached_by(master, node, where) == NULL;
+    is_apart[master->first] = most * 2 < master->nodes - 1;
+    for (node = 0; node < master->nodes; node++)
+        if (node != master->first)
+            is_apart[node] = !is_apart[master->first] &&
+                             *reached_by(master, node, where) == NULL;
 }
 
 static bool reached_by_all(const struct master *master, size_t candidate)
 {
     size_t node;
 
-    for (node = 1; node < master->nodes; node++)
-        if (*reached_by(master, node, candidate) == NULL)
+    for (node = 0; node < master->nodes; node++)
+        if (node != master->first && *reached_by(master, node, candidate) == NULL)
             return false;
     return true;
 }
@@ -182,7 +186,9 @@ static int nobody_wins(const struct master *master, const struct plan *plan, str
     for (c = 0; c < master->candidates && used < sizeof text; c++) {
         reached = 0;
         missing = "";
-        for (node = 1; node < master->nodes; node++) {
+        for (node = 0; node < master->nodes; node++) {
+            if (node == master->first)
+                continue;
             if (*reached_by(master, node, c) != NULL)
                 reached++;
             else if (missing[0] == '\0')
@@ -193,7 +199,7 @@ static int nobody_wins(const struct master *master, const struct plan *plan, str
                                  master->candidate[c].iface, reached, master->nodes - 1, missing);
     }
     return err_set(err, "no address of %s is reached by all other nodes: %s",
-                   plan->node[0].host, text);
+                   plan->node[master->first].host, text);
 }
 
 static char **reached_by(const struct master *master, size_t node, size_t candidate)

@@ -27,15 +27,15 @@ struct master_candidate {
 struct master {
     struct master_candidate candidate[MASTER_CANDIDATES_MAX]; /* in order of preference */
     size_t                  candidates;
-    size_t                  nodes;
+    size_t                  nodes, first; /* first: the index of "node 0" */
     char **reached_by; /* [node * MASTER_CANDIDATES_MAX + candidate]: interface, or NULL */
 };
 
-/* Reads the candidates from node 0's HELLO. With iface= in the hostfile only addresses of that
- * interface count. Real addresses come before loopback, IPv4 before IPv6, and the address that
- * the user gave before all. -1: there are none. */
-int  master_init(struct master *master, const struct plan *plan, const json_t *hello,
-                 struct error *err);
+/* Reads the candidates from node 0's HELLO. first: its index, 0 without roles. With iface= in the
+ * hostfile only addresses of that interface count. Real addresses come before loopback, IPv4
+ * before IPv6, and the address that the user gave before all. -1: there are none. */
+int  master_init(struct master *master, const struct plan *plan, size_t first,
+                 const json_t *hello, struct error *err);
 void master_clear(struct master *master);
 
 /* For when no address is reached by all: sets is_apart, by node, for the nodes that do not
@@ -52,7 +52,8 @@ const char *master_found(const struct master *master);
 /* Takes the PROBED answer of a node other than 0. -1: it is malformed. */
 int master_answer(struct master *master, size_t node, const json_t *body, struct error *err);
 
-/* Sets master_addr (unless the user gave one) and each node's iface (unless the hostfile did).
+/* Sets master_addr (unless the user gave one) of node 0's world, and the iface of each of its nodes
+ * (unless the hostfile did).
  * -1 if no address is reached by all: err says how many nodes reached each address. */
 int master_choose(const struct master *master, struct plan *plan, struct error *err);
 

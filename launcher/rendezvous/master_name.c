@@ -46,19 +46,20 @@ bool master_name_is_good(const struct master_name *name)
 }
 
 char *master_name_fault(const struct master_name *name, size_t node, const struct plan *plan,
-                        const char *better)
+                        size_t first_node, const char *better)
 {
     const char *why = node < name->nodes ? name->why[node] : NULL;
-    const char *first = plan_label(&plan->node[0]);
+    const char *first = plan_label(&plan->node[first_node]);
+    const char *given = plan_world(plan, first_node)->master_addr;
 
     if (why == NULL || why[0] == '\0')
         return NULL;
     if (better != NULL)
         return xasprintf("--master_addr %s does not lead to %s, the first node (%s): write "
-                         "--master_addr=%s, or leave it out", plan->master_addr, first, why,
+                         "--master_addr=%s, or leave it out", given, first, why,
                          better);
     return xasprintf("--master_addr %s does not lead to %s, the first node (%s): %s",
-                     plan->master_addr, first, why,
+                     given, first, why,
                      plan->nodes > 1 ? "nor does any address that it has; is there a firewall "
                                        "between the nodes?"
                      : plan->node_count > 1 ? "write an address of this node" /* --no_ssh */

@@ -31,9 +31,9 @@ void master_name_take(struct master_name *name, size_t node, const json_t *body)
 /* Does it lead to node 0 from all nodes, as far as is known? */
 bool master_name_is_good(const struct master_name *name);
 
-/* Returns what is wrong at that node and what to do, or NULL; the caller frees it. better: an
- * address that all nodes reach; NULL: none is known. */
+/* Returns what is wrong at that node and what to do, or NULL; the caller frees it. first_node:
+ * where it should lead; better: an address there that all nodes reach; NULL: none is known. */
 char *master_name_fault(const struct master_name *name, size_t node, const struct plan *plan,
-                        const char *better);
+                        size_t first_node, const char *better);
 
 #endif

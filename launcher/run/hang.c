@@ -171,7 +171,7 @@ static void ask_peers(struct hang *hang)
     struct node         **node = xcalloc(run->plan->nodes, sizeof(struct node *));
     struct peers_question question = { .node = node,
                                        .token = rendezvous_token(run->rendezvous),
-                                       .master_addr = run->plan->master_addr };
+                                       .master_addr = plan_world(run->plan, 0)->master_addr };
     size_t                i;
 
     for (i = 0; i < run->plan->nodes; i++)
@@ -202,8 +202,11 @@ void hang_take_stack(struct run *run, struct node *node, uint32_t rank, const js
 
 static void add_stack(struct hang *hang, const struct node *node, uint32_t rank, const char *text)
 {
-    char  *head = xasprintf("rank %u on %s:\n", rank, node->plan->host), *line;
+    char   name[PLAN_RANK_NAME], *head, *line;
     size_t length;
+
+    head = xasprintf("%s on %s:\n", plan_rank_name(hang->run->plan, (int)rank, name),
+                     node->plan->host);
 
     if (hang->text.size < TEXT_MAX)
         buffer_add_text(&hang->text, head);

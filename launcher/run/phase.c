@@ -353,7 +353,10 @@ static void enter_running(struct run *run)
     size_t i;
 
     output_progress(run->output, NULL);
-    log_info("MASTER_ADDR %s, MASTER_PORT %d", run->plan->master_addr, run->plan->master_port);
+    for (i = 0; i < run->plan->nodes; i++)
+        if (i == plan_world(run->plan, i)->first_node)
+            log_info("MASTER_ADDR %s, MASTER_PORT %d", plan_world(run->plan, i)->master_addr,
+                     plan_world(run->plan, i)->master_port);
     if (plan_is_first(run->plan))
         start_check_clocks(run);
     deadline_start(run);

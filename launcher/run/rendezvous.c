@@ -28,9 +28,13 @@ struct answer {
     bool is_owed;
     bool is_last; /* READY has come */
     bool of_name; /* it has not yet said whether --master_addr leads to node 0 */
+    bool of_port; /* it has not yet said which MASTER_PORT it holds */
 };
 
+/* With roles, the nodes try to reach the first node of one role after the other. "Node 0" is that
+ * node, below. */
 struct rendezvous {
+    size_t             role;
     struct master      master;
     struct master_name name;   /* --master_addr; without nodes: not given */
     struct answer *answer;     /* by node; NULL: no node was asked yet */
@@ -39,10 +43,13 @@ struct rendezvous {
     char          token[FRAME_NONCE_CHARS + 1];
     int           probe_port;  /* on which node 0 listens; 0: not yet */
     bool          is_chosen;   /* MASTER_ADDR is, for the nodes of this world */
-    bool          awaits_port; /* node 0 has not said which MASTER_PORT it holds */
     char         *port_holder; /* the process that took MASTER_PORT before rank 0; NULL: none */
+    size_t        holder_node; /* where it is */
 };
 
+static struct plan *world_now(const struct run *run);
+static bool is_first(const struct run *run, const struct node *node);
+static void forget(struct rendezvous *rendezvous);
 static void ask_first(struct run *run, struct node *node);
 static void ask_port(struct run *run, struct node *node);
 static bool must_reach(const struct run *run);
@@ -58,7 +65,8 @@ static void give_up_apart(struct run *run, const char *why);
 static bool take_error(struct node *node, const json_t *body);
 static int  take_answer(struct run *run, struct node *node, const json_t *body,
                         struct error *err);
-static int  take_port(struct run *run, const char *op, const json_t *body, struct error *err);
+static int  take_port(struct run *run, struct node *node, const char *op, const json_t *body,
+                      struct error *err);
 
 struct rendezvous *rendezvous_new(void)
 {
@@ -86,12 +94,18 @@ void rendezvous_again(struct run *run)
 {
     struct rendezvous *rendezvous = run->rendezvous;
 
+    size_t             i;
+
     free(rendezvous->port_holder);
     rendezvous->port_holder = NULL;
     memset(rendezvous->answer, 0, run->plan->nodes * sizeof *rendezvous->answer);
-    rendezvous->awaits_port = rendezvous->answer[0].is_owed = true;
-    node_expect(run->node[0], "its answer to a probe", PROBE_S);
-    ask_port(run, run->node[0]);
+    for (i = 0; i < run->plan->nodes; i++) {
+        if (i != plan_world(run->plan, i)->first_node)
+            continue;
+        rendezvous->answer[i].is_owed = true;
+        node_expect(run->node[i], "its answer to a probe", PROBE_S);
+        ask_port(run, run->node[i]);
+    }
 }
 
 void rendezvous_anew(struct run *run)
@@ -99,19 +113,26 @@ void rendezvous_anew(struct run *run)
     struct rendezvous *rendezvous = run->rendezvous;
     size_t             i;
 
-    master_clear(&rendezvous->master);
-    master_name_clear(&rendezvous->name);
+    forget(rendezvous);
+    rendezvous->role = 0;
     free(rendezvous->answer);
     rendezvous->answer = xcalloc(run->plan->nodes, sizeof *rendezvous->answer);
-    rendezvous->probe_port = 0;
-    rendezvous->was_busy = rendezvous->is_chosen = false;
-    rendezvous->repeats = 0;
     free(rendezvous->port_holder);
     rendezvous->port_holder = NULL;
     for (i = 0; i < run->plan->nodes; i++)
         rendezvous->answer[i] = (struct answer){ .is_owed = i == 0 || must_reach(run),
                                                  .of_name = is_named(run) };
-    ask_first(run, run->node[0]);
+    ask_first(run, run->node[world_now(run)->first_node]);
+}
+
+/* Forgets what is known of one node 0, before another is asked. */
+static void forget(struct rendezvous *rendezvous)
+{
+    master_clear(&rendezvous->master);
+    master_name_clear(&rendezvous->name);
+    rendezvous->probe_port = 0;
+    rendezvous->was_busy = rendezvous->is_chosen = false;
+    rendezvous->repeats = 0;
 }
 
 const char *rendezvous_token(const struct rendezvous *rendezvous)
@@ -123,21 +144,35 @@ void rendezvous_take_holder(struct run *run, const struct node *node, const char
 {
     struct rendezvous *rendezvous = run->rendezvous;
 
-    if (node->index == 0 && holder[0] != '\0' && rendezvous->port_holder == NULL)
-        rendezvous->port_holder = xstrdup(holder);
+    if (node->index != plan_world(run->plan, node->index)->first_node || holder[0] == '\0' ||
+        rendezvous->port_holder != NULL)
+        return;
+    rendezvous->port_holder = xstrdup(holder);
+    rendezvous->holder_node = node->index;
 }
 
-const char *rendezvous_port_holder(const struct rendezvous *rendezvous)
+const char *rendezvous_port_holder(const struct rendezvous *rendezvous, size_t *node)
 {
+    *node = rendezvous->holder_node;
     return rendezvous->port_holder;
 }
 
 /* ---- questions ---- */
 
+static struct plan *world_now(const struct run *run)
+{
+    return run->plan->roles > 0 ? &run->plan->role[run->rendezvous->role] : run->plan;
+}
+
+static bool is_first(const struct run *run, const struct node *node)
+{
+    return node->index == world_now(run)->first_node;
+}
+
 void rendezvous_ask(struct run *run, struct node *node)
 {
     struct rendezvous *rendezvous = run->rendezvous;
-    const struct node *first = run->node[0];
+    const struct node *first = run->node[world_now(run)->first_node];
 
     if ((run->options->no_ssh && !is_named(run)) || (node != first && !must_reach(run)))
         return;
@@ -164,9 +199,12 @@ bool rendezvous_ask_again(struct run *run)
                                   : rendezvous->repeats >= REPEATS))
         return false;
     rendezvous->repeats++;
-    for (i = is_named(run) ? 0 : 1; i < run->plan->nodes; i++)
-        phase_await(run, run->node[i]);
-    for (i = is_named(run) ? 0 : 1; i < run->plan->nodes; i++) {
+    for (i = 0; i < run->plan->nodes; i++)
+        if (is_named(run) || !is_first(run, run->node[i]))
+            phase_await(run, run->node[i]);
+    for (i = 0; i < run->plan->nodes; i++) {
+        if (!is_named(run) && is_first(run, run->node[i]))
+            continue;
         rendezvous->answer[i] = (struct answer){ .is_owed = true, .is_last = true,
                                                  .of_name = is_named(run) };
         node_expect(run->node[i], "its answer to a probe", PROBE_S);
@@ -175,21 +213,45 @@ bool rendezvous_ask_again(struct run *run)
     return true;
 }
 
+bool rendezvous_ask_next(struct run *run)
+{
+    struct rendezvous *rendezvous = run->rendezvous;
+    size_t             i;
+
+    if (rendezvous->role + 1 >= run->plan->roles)
+        return false;
+    forget(rendezvous);
+    rendezvous->role++;
+    for (i = 0; i < run->plan->nodes; i++) {
+        phase_await(run, run->node[i]);
+        rendezvous->answer[i] = (struct answer){ .is_owed = true, .is_last = true,
+                                                 .of_name = is_named(run) };
+        node_expect(run->node[i], "its answer to a probe", PROBE_S);
+    }
+    ask_first(run, run->node[world_now(run)->first_node]);
+    return true;
+}
+
 bool rendezvous_take_ready(struct run *run, struct node *node)
 {
-    if (!owes(run, node) || (node->index > 0 && run->node[0]->failure != NULL))
+    const struct node *first = run->node[world_now(run)->first_node];
+
+    if (!owes(run, node) || (node != first && first->failure != NULL))
         return true;
     run->rendezvous->answer[node->index].is_last = true;
     return false;
 }
 
-void rendezvous_without_first(struct run *run)
+void rendezvous_without(struct run *run, const struct node *node)
 {
     struct answer *answer = run->rendezvous->answer;
     size_t         i;
 
-    for (i = 1; answer != NULL && i < run->plan->nodes; i++)
-        if (answer[i].is_owed && answer[i].is_last && run->node[i]->stop_ns == 0)
+    if (!is_first(run, node))
+        return;
+    for (i = 0; answer != NULL && i < run->plan->nodes; i++)
+        if (i != node->index && answer[i].is_owed && answer[i].is_last &&
+            run->node[i]->stop_ns == 0)
             has_given(run, run->node[i]);
 }
 
@@ -203,7 +265,7 @@ static bool must_reach(const struct run *run)
  * can tell, since it listens. */
 static bool is_named(const struct run *run)
 {
-    return run->options->master_addr != NULL &&
+    return world_now(run)->options->master_addr != NULL &&
            (!run->options->no_ssh || run->plan->node[0].node_rank == 0);
 }
 
@@ -215,13 +277,13 @@ static void ask_first(struct run *run, struct node *node)
     if (lacks_iface(node))
         return;
     if (must_reach(run) &&
-        master_init(&rendezvous->master, run->plan, node->hello, &err) < 0) {
+        master_init(&rendezvous->master, run->plan, node->index, node->hello, &err) < 0) {
         node_fail(node, "probe", EXIT_UNREACHABLE, NULL, "%s", err.text);
         return;
     }
     if (is_named(run) && rendezvous->name.nodes == 0)
         master_name_init(&rendezvous->name, run->plan->nodes);
-    if (node->state == NODE_STAYING)
+    if (node->state == NODE_STAYING || node->state == NODE_READY)
         node_expect(node, "its answer to a probe", PROBE_S);
     else
         node_enter(node, NODE_PROBING, PROBE_S);
@@ -252,11 +314,12 @@ static bool lacks_iface(struct node *node)
 /* Each generation gets another port, so that no old process can connect to it. */
 static void ask_port(struct run *run, struct node *node)
 {
-    int given = run->options->master_port, last = run->plan->master_port;
+    const struct plan *world = plan_world(run->plan, node->index);
+    int given = world->options->master_port, last = world->master_port;
     int next = last >= MASTER_PORT_DEFAULT && last + 1 < MASTER_PORT_DEFAULT + MASTER_PORTS
                    ? last + 1 : MASTER_PORT_DEFAULT;
 
-    run->rendezvous->awaits_port = true;
+    run->rendezvous->answer[node->index].of_port = true;
     node_send(node, FRAME_PROBE,
               json_pack("{s:s, s:i, s:b}", "op", "port", "port", given > 0 ? given : next, "fixed",
                         given > 0));
@@ -269,17 +332,17 @@ static void ask_to_reach(struct run *run, struct node *node)
     json_t *body = json_pack("{s:s, s:s, s:i, s:i, s:o}", "op", "connect", "token",
                              rendezvous->token, "port", rendezvous->probe_port, "timeout_ms",
                              PROBE_CONNECT_MS, "addresses",
-                             node->index > 0 ? master_addresses(&rendezvous->master)
-                                             : json_array());
+                             !is_first(run, node) ? master_addresses(&rendezvous->master)
+                                                  : json_array());
 
-    if (node->index > 0 && lacks_iface(node)) {
+    if (!is_first(run, node) && lacks_iface(node)) {
         json_decref(body);
         return;
     }
     if (node->state == NODE_ANSWERED)
         node_enter(node, NODE_PROBING, PROBE_S);
     if (is_named(run))
-        json_object_set_new(body, "name", json_string(run->options->master_addr));
+        json_object_set_new(body, "name", json_string(world_now(run)->options->master_addr));
     node_send(node, FRAME_PROBE, body);
 }
 
@@ -303,10 +366,11 @@ void rendezvous_take(struct run *run, struct node *node, const json_t *body)
 static bool has_all(const struct run *run, const struct node *node)
 {
     const struct rendezvous *rendezvous = run->rendezvous;
+    const struct answer     *answer = &rendezvous->answer[node->index];
 
-    if (node->index > 0)
-        return true;
-    return !rendezvous->awaits_port && !rendezvous->answer[0].of_name &&
+    if (!is_first(run, node))
+        return !answer->of_port;
+    return !answer->of_port && !answer->of_name &&
            (rendezvous->probe_port > 0 || !must_reach(run));
 }
 
@@ -350,22 +414,24 @@ static int take_answer(struct run *run, struct node *node, const json_t *body,
                        struct error *err)
 {
     struct rendezvous *rendezvous = run->rendezvous;
+    struct answer     *answer = owes(run, node) ? &rendezvous->answer[node->index] : NULL;
     const char        *op = body_text(body, "op");
     bool               is_connect = strcmp(op, "connect") == 0;
 
-    if (!owes(run, node) || (node->index > 0 && !is_connect) ||
-        (node->index == 0 && is_connect && !rendezvous->answer[0].of_name))
+    if (answer == NULL || (is_connect && is_first(run, node) && !answer->of_name) ||
+        (!is_connect && !is_first(run, node) && !answer->of_port))
         return err_set(err, "PROBED frame: muster did not ask for it");
     if (!is_connect)
-        return take_port(run, op, body, err);
-    if (rendezvous->answer[node->index].of_name)
+        return take_port(run, node, op, body, err);
+    if (answer->of_name)
         master_name_take(&rendezvous->name, node->index, body);
-    rendezvous->answer[node->index].of_name = false;
-    return node->index > 0 ? master_answer(&rendezvous->master, node->index, body, err) : 0;
+    answer->of_name = false;
+    return !is_first(run, node) ? master_answer(&rendezvous->master, node->index, body, err) : 0;
 }
 
-/* Handles an answer of node 0: it listens, or holds MASTER_PORT. */
-static int take_port(struct run *run, const char *op, const json_t *body, struct error *err)
+/* Handles an answer of a first node: it listens, or holds MASTER_PORT. */
+static int take_port(struct run *run, struct node *node, const char *op, const json_t *body,
+                     struct error *err)
 {
     struct rendezvous *rendezvous = run->rendezvous;
     int                port = body_small_int(body, "port", 0, UINT16_MAX);
@@ -374,12 +440,13 @@ static int take_port(struct run *run, const char *op, const json_t *body, struct
     if (port < 1)
         return err_set(err, "PROBED frame without a port");
     if (strcmp(op, "port") == 0) {
-        run->plan->master_port = port;
-        rendezvous->awaits_port = false;
+        plan_world(run->plan, node->index)->master_port = port;
+        rendezvous->answer[node->index].of_port = false;
     } else if ((must_reach(run) || is_named(run)) && rendezvous->probe_port == 0) {
         rendezvous->probe_port = port;
-        for (i = is_named(run) ? 0 : 1; i < run->plan->nodes; i++)
-            if (owes(run, run->node[i]) && node_takes_frames(run->node[i]))
+        for (i = 0; i < run->plan->nodes; i++)
+            if ((is_named(run) || !is_first(run, run->node[i])) && owes(run, run->node[i]) &&
+                node_takes_frames(run->node[i]))
                 ask_to_reach(run, run->node[i]);
     }
     return 0;
@@ -389,6 +456,8 @@ static int take_port(struct run *run, const char *op, const json_t *body, struct
 
 int rendezvous_choose(struct run *run)
 {
+    struct plan *world = world_now(run);
+
     if (!run->options->no_ssh && !run->rendezvous->is_chosen && choose_address(run) < 0)
         return -1;
     run->rendezvous->is_chosen = true;
@@ -398,10 +467,10 @@ int rendezvous_choose(struct run *run)
         return -1;
     }
     outcome_tell(&run->outcome);
-    if (run->plan->master_addr == NULL)
-        run->plan->master_addr = xstrdup("127.0.0.1");
-    if (run->plan->master_port == 0)
-        run->plan->master_port = MASTER_PORT_DEFAULT;
+    if (world->master_addr == NULL)
+        world->master_addr = xstrdup("127.0.0.1");
+    if (world->master_port == 0)
+        world->master_port = MASTER_PORT_DEFAULT;
     return 0;
 }
 
@@ -436,7 +505,7 @@ static void caution(struct run *run)
     char                    *text;
 
     for (i = 0; i < rendezvous->name.nodes; i++) {
-        text = master_name_fault(&rendezvous->name, i, run->plan,
+        text = master_name_fault(&rendezvous->name, i, run->plan, world_now(run)->first_node,
                                  master_found(&rendezvous->master));
         if (text != NULL)
             outcome_caution(&run->outcome, run->plan->node[i].host, "%s", text);

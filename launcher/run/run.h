@@ -38,7 +38,6 @@ struct run {
     struct event_base *base;
     struct agent_file  agent;
     struct run_dir     dir; /* path NULL: none */
-    struct kvs        *kvs;
     bool              *shown; /* by rank of the first world: --show-ranks */
     size_t             shown_count;
 
@@ -64,6 +63,7 @@ struct run {
     bool           is_stdout_lost; /* stdout cannot be written */
 
     struct rank_input *input; /* rank_input.c; NULL: no rank gets input */
+    struct kvs       **keys;  /* rank_keys.c: by role; [0] if there are none */
 
     /* Each by its own file. */
     struct phase        phase;         /* phase.c; progress.c: the nodes that it awaits */

@@ -191,15 +191,20 @@ static json_t *json_of_rank(const struct run *run, const struct node *node, int 
 {
     const struct rank_times *status = &run->status->rank[rank];
     const struct rank_end   *end = &run->outcome.rank[rank];
+    const struct plan       *world = plan_world_of_rank(run->plan, rank);
     const char              *host = node->plan->host;
     char                     state[STATE_SIZE];
+    json_t                  *body;
 
     rank_words(run, node, rank, state);
-    return json_pack("{s:i, s:o, s:i, s:o, s:I, s:I}", "rank", rank, "node",
+    body = json_pack("{s:i, s:o, s:i, s:o, s:I, s:I}", "rank", rank - world->first_rank, "node",
                      json_text(host, strlen(host)), "pid", end->pid, "state",
                      json_text(state, strlen(state)), "started_ns",
                      (json_int_t)(end->started ? status->started_ns : 0), "said_ns",
                      (json_int_t)(end->started && with_said ? status->said_ns : 0));
+    if (world->role_name != NULL)
+        json_object_set_new(body, "role", json_string(world->role_name));
+    return body;
 }
 
 /* Before a rank starts its state is that of its node. */

@@ -1,7 +1,7 @@
 /* run_status.h - the state of a run, for muster status: status.json in its directory
  *
  *     {"state": "running", "generation": 0, "max_restarts": 3,
- *      "ranks": [{"rank": 0, "node": "te1", "pid": 4711, "state": "running",
+ *      "ranks": [{"rank": 0, ["role": "train",] "node": "te1", "pid": 4711, "state": "running",
  *                 "started_ns": ..., "said_ns": ...}, ...],
  *      "world": (run_status_world)}
  *

@@ -35,7 +35,7 @@ $on_hosts --nproc_per_node=auto train.py | 2 | 'auto' depends on the machine
 $on_hosts --max_restarts 0 train.py | 0 | 6 ranks
 $on_hosts --max-restarts=3 train.py | 0 | 6 ranks
 $on_hosts -m json.tool | 0 | -u -m json.tool
-$on_hosts --role trainer train.py | 2 | --role: it is torchrun's; leave it out
+$on_hosts --role trainer train.py | 0 | ^role trainer: 6 ranks on 3 nodes
 muster --standalone train.py | 2 | without a hostfile muster uses only this machine
 $on_hosts --rdzv_backend c10d --rdzv_endpoint te1:1 --tee 3 train.py | 2 | --rdzv_backend: .*numbers the ranks | --rdzv_endpoint: .*--master_addr=ADDR | --tee: .*--log-dir
 $on_hosts -r 3 -t 3 train.py | 2 | -r: it is torchrun's; write --log-dir | -t: it is torchrun's, write --log-dir=DIR; or pdsh's
@@ -78,7 +78,8 @@ muster --dry-run -H te1:2,te2,te1 ./a.out | 0 | 4 ranks on 2 nodes
 muster --dry-run -H te1:2,te1:2 ./a.out | 65 | te1 is named twice; write the sum of its slots once: te1:N
 $on_hosts -rf ranks a.out | 2 | -rf: it is mpirun's; ranks follow the order of the hostfile
 $on_hosts --rankfile ranks a.out | 2 | --rankfile: it is mpirun's; ranks follow
-muster --app contexts | 2 | --app: it is mpirun's; muster starts one program
+muster --app contexts | 2 | --app: it is mpirun's; write its lines as NAME:N SCRIPT ARGS into a file for --roles=FILE
+muster -np 1 sh : -np 2 sh | 2 | ':' before '-np': for several scripts write --role NAME:N before each
 muster --dry-run -np 4 -H te1:2,te2:2 -p 2222 --gloo train.py | 2 | --gloo: it is horovodrun's
 muster --dry-run --num-proc 4 -H te1:2,te2:2 -p 2222 train.py | 0 | 4 ranks on 2 nodes | port 2222|this machine
 # pdsh, clush

@@ -37,6 +37,11 @@ if grep -q 'containment .*pidns' err; then
 else
     skip "machines of their own: a PID namespace each" "no PID namespaces here"
 fi
+# shellcheck disable=SC2016
+run muster --label none --role a:2 sh -c 'echo $RANK $MUSTER_ROLE_A_ADDR $MUSTER_ROLE_B_ADDR $MASTER_ADDR $NCCL_SOCKET_IFNAME' : \
+    --role b sh -c 'echo $RANK $MUSTER_ROLE_A_ADDR $MUSTER_ROLE_B_ADDR $MASTER_ADDR $NCCL_SOCKET_IFNAME'
+is "each role has an address that all nodes reach, on its own first node" "$(sort out | tr '\n' '|')" \
+    "0 10.99.0.2 10.99.0.3 10.99.0.2 =eth0|0 10.99.0.2 10.99.0.3 10.99.0.3 =ib7|1 10.99.0.2 10.99.0.3 10.99.0.2 =eth0|1 10.99.0.2 10.99.0.3 10.99.0.3 =ib7|"
 is "ranks are on their nodes" "$(run muster --label none sh -c 'echo $RANK $(hostname)'
     sort out | tr '\n' ' ')" "0 node1 1 node1 2 node2 3 node2 "
 

@@ -35,6 +35,10 @@ is "... by the right one" "$(sha256sum <"$agent" | cut -d' ' -f1)" "$sum"
 run muster sh -c 'test $RANK != 1 || exit 6; sleep 1000'
 is "a failing rank's code" "$rc" 6
 ok "... nothing is left on the nodes" no_leftovers
+# shellcheck disable=SC2016
+run muster --role a:3 sh -c 'echo "$RANK of $WORLD_SIZE"' : --role b sh -c 'echo "$RANK of $WORLD_SIZE"'
+is "two roles share a host" "$(sort out | tr '\n' '|')" \
+    "a node1:0: 0 of 3|a node1:1: 1 of 3|a node2:2: 2 of 3|b node2:0: 0 of 1|"
 is "argv passes no shell" "$(run muster exec -H node1 --label none -- printf '%s|' 'a  b' '$HOME' "it's" ''
     cat out)" "a  b|\$HOME|it's||"
 start muster --grace 1 sh -c 'echo ready; exec sleep 1000'

@@ -13,7 +13,7 @@
 #include "frames_fixture.h"
 
 #include "course/generation.h"
-#include "rendezvous/kvs.h"
+#include "run/rank_keys.h"
 #include "run/data_shards.h"
 #include "run/deadline.h"
 #include "run/hang.h"
@@ -175,7 +175,8 @@ int frames_fixture_begin(void **state)
     awaits_others = owes_answer = false;
     is_checked = true;
     outcome_init(&run.outcome, &plan);
-    run.kvs = kvs_new(NODES);
+    plan.nodes = NODES;
+    rank_keys_open(&run);
     stayed[0] = stayed[1] = false;
     run.phase.stayed = stayed;
     return 0;
@@ -185,7 +186,7 @@ int frames_fixture_end(void **state)
 {
     (void)state;
     outcome_clear(&run.outcome);
-    kvs_free(run.kvs);
+    rank_keys_close(&run);
     run_fixture_end();
     return 0;
 }

@@ -242,10 +242,17 @@ int rendezvous_choose(struct run *of)
     return refused == NO_PLACE ? -1 : 0;
 }
 
-void rendezvous_without_first(struct run *of)
+void rendezvous_without(struct run *of, const struct node *which)
 {
     (void)of;
-    told("no first;");
+    if (which->index == 0)
+        told("no first;");
+}
+
+bool rendezvous_ask_next(struct run *of)
+{
+    (void)of;
+    return false;
 }
 
 void run_status_beat(struct run *of)

@@ -18,7 +18,7 @@
 #include "log.h"
 #include "node/flow.h"
 #include "output/rank_labels.h"
-#include "rendezvous/kvs.h"
+#include "run/rank_keys.h"
 #include "run/deadline.h"
 #include "run/hang.h"
 #include "run/pool.h"
@@ -103,10 +103,10 @@ void hang_again(struct run *of)
     told("hang;");
 }
 
-void kvs_again(struct kvs *of, size_t count)
+void rank_keys_again(struct run *of)
 {
     (void)of;
-    told("kvs %zu;", count);
+    told("keys;");
 }
 
 void rank_labels_add(struct output *of, const struct plan *by, const struct options *with,

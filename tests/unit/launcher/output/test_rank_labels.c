@@ -16,6 +16,8 @@
 
 #define WORLD 8
 
+static const struct plan plan = { .world_size = WORLD };
+
 static void reads_lists_and_ranges(void **state)
 {
     static const struct {
@@ -30,7 +32,7 @@ static void reads_lists_and_ranges(void **state)
 
     (void)state;
     for (i = 0; i < sizeof good / sizeof *good; i++) {
-        assert_int_equal(rank_labels_parse_shown(good[i].text, WORLD, &shown, NULL), 0);
+        assert_int_equal(rank_labels_parse_shown(good[i].text, &plan, &shown, NULL), 0);
         for (rank = 0; rank < WORLD; rank++)
             assert_int_equal(shown[rank], good[i].shown[rank] == '1');
         free(shown);
@@ -47,7 +49,7 @@ static void refuses_nonsense(void **state)
 
     (void)state;
     for (i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_int_equal(rank_labels_parse_shown(bad[i], WORLD, &shown, &err), -1);
+        assert_int_equal(rank_labels_parse_shown(bad[i], &plan, &shown, &err), -1);
         assert_non_null(strstr(err.text, "--show-ranks"));
     }
 }

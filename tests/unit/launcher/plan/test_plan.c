@@ -338,7 +338,7 @@ static void pmi_mapping(void **state)
     (void)state;
     for (i = 0; i < 3; i++) {
         assert_made(cases[i][0]);
-        text = plan_pmi_mapping(&plan);
+        text = plan_pmi_mapping(&plan, 0);
         assert_string_equal(text, cases[i][1]);
         free(text);
     }

@@ -70,7 +70,7 @@ static void launcher_frames_candidates(void **state)
     struct fixture          *f = *state;
     size_t                   i;
 
-    assert_int_equal(master_init(&f->master, &f->plan, f->hello, NULL), 0);
+    assert_int_equal(master_init(&f->master, &f->plan, 0, f->hello, NULL), 0);
     assert_int_equal(f->master.candidates, 4);
     for (i = 0; i < 4; i++)
         assert_string_equal(f->master.candidate[i].addr, expected[i]);
@@ -80,7 +80,7 @@ static void takes_the_first_that_all_reach(void **state)
 {
     struct fixture *f = *state;
 
-    assert_int_equal(master_init(&f->master, &f->plan, f->hello, NULL), 0);
+    assert_int_equal(master_init(&f->master, &f->plan, 0, f->hello, NULL), 0);
     answer(f, 1, "{\"reached\":[{\"addr\":\"172.17.0.1\",\"if\":\"docker0\"},"
                  "{\"addr\":\"10.0.0.1\",\"if\":\"ens5\"}]}");
     answer(f, 2, "{\"reached\":[{\"addr\":\"10.0.0.1\",\"if\":\"eth9\"}]}");
@@ -96,7 +96,7 @@ static void names_who_did_not_reach_what(void **state)
     struct fixture *f = *state;
     struct error    err;
 
-    assert_int_equal(master_init(&f->master, &f->plan, f->hello, NULL), 0);
+    assert_int_equal(master_init(&f->master, &f->plan, 0, f->hello, NULL), 0);
     answer(f, 1, "{\"reached\":[{\"addr\":\"10.0.0.1\",\"if\":\"ens5\"}]}");
     answer(f, 2, "{\"reached\":[]}");
     assert_int_equal(master_choose(&f->master, &f->plan, &err), -1);
@@ -109,13 +109,13 @@ static void tells_who_is_apart(void **state)
     struct fixture *f = *state;
     bool            is_apart[3];
 
-    assert_int_equal(master_init(&f->master, &f->plan, f->hello, NULL), 0);
+    assert_int_equal(master_init(&f->master, &f->plan, 0, f->hello, NULL), 0);
     answer(f, 1, "{\"reached\":[{\"addr\":\"fd00::1\",\"if\":\"ens5\"}]}");
     answer(f, 2, "{\"reached\":[]}");
     master_apart(&f->master, is_apart);
     assert_true(!is_apart[0] && !is_apart[1] && is_apart[2]);
     master_clear(&f->master);
-    assert_int_equal(master_init(&f->master, &f->plan, f->hello, NULL), 0);
+    assert_int_equal(master_init(&f->master, &f->plan, 0, f->hello, NULL), 0);
     answer(f, 1, "{\"reached\":[]}");
     answer(f, 2, "{\"reached\":[]}");
     master_apart(&f->master, is_apart);
@@ -128,7 +128,7 @@ static void keeps_what_the_user_gave(void **state)
 
     f->plan.master_addr = xstrdup("te1.lan");
     f->plan.node[1].iface = xstrdup("ib0");
-    assert_int_equal(master_init(&f->master, &f->plan, f->hello, NULL), 0);
+    assert_int_equal(master_init(&f->master, &f->plan, 0, f->hello, NULL), 0);
     answer(f, 1, "{\"reached\":[{\"addr\":\"10.0.0.1\",\"if\":\"ens5\"}]}");
     answer(f, 2, "{\"reached\":[{\"addr\":\"10.0.0.1\",\"if\":\"eth0\"}]}");
     assert_int_equal(master_choose(&f->master, &f->plan, NULL), 0);
@@ -143,12 +143,12 @@ static void iface_limits_candidates(void **state)
     struct error    err;
 
     f->plan.node[0].iface = xstrdup("eth1");
-    assert_int_equal(master_init(&f->master, &f->plan, f->hello, NULL), 0);
+    assert_int_equal(master_init(&f->master, &f->plan, 0, f->hello, NULL), 0);
     assert_int_equal(f->master.candidates, 2);
     master_clear(&f->master);
     free(f->plan.node[0].iface);
     f->plan.node[0].iface = xstrdup("eth7");
-    assert_int_equal(master_init(&f->master, &f->plan, f->hello, &err), -1);
+    assert_int_equal(master_init(&f->master, &f->plan, 0, f->hello, &err), -1);
     assert_string_equal(err.text, "te1: no network interface has an address");
 }
 
@@ -158,7 +158,7 @@ static void prefers_the_given_address(void **state)
     struct fixture *f = *state;
 
     f->plan.master_addr = xstrdup("fd00::1");
-    assert_int_equal(master_init(&f->master, &f->plan, f->hello, NULL), 0);
+    assert_int_equal(master_init(&f->master, &f->plan, 0, f->hello, NULL), 0);
     assert_string_equal(f->master.candidate[0].addr, "fd00::1");
     assert_string_equal(f->master.candidate[1].addr, "172.17.0.1");
     answer(f, 1, "{\"reached\":[{\"addr\":\"fd00::1\",\"if\":\"ib0\"},"
@@ -177,7 +177,7 @@ static void refuses_malformed_answers(void **state)
     struct fixture *f = *state;
     json_t         *body = json_pack("{s:s}", "reached", "everything");
 
-    assert_int_equal(master_init(&f->master, &f->plan, f->hello, NULL), 0);
+    assert_int_equal(master_init(&f->master, &f->plan, 0, f->hello, NULL), 0);
     assert_int_equal(master_answer(&f->master, 1, body, NULL), -1);
     json_decref(body);
     /* Addresses that node 0 does not have change nothing. */

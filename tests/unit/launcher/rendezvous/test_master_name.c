@@ -46,7 +46,7 @@ static void answer(size_t which, const char *body)
 
 static void expect_fault(size_t which, const char *better, const char *expected)
 {
-    char *fault = master_name_fault(&name, which, &plan, better);
+    char *fault = master_name_fault(&name, which, &plan, 0, better);
 
     if (expected == NULL)
         assert_null(fault);
@@ -105,7 +105,7 @@ static void bears_any_answer(void **state)
     memset(longest + strlen(longest), 'x', 4000);
     strcat(longest, "\"}");
     answer(1, longest);
-    fault = master_name_fault(&name, 1, &plan, "10.0.0.1");
+    fault = master_name_fault(&name, 1, &plan, 0, "10.0.0.1");
     assert_non_null(fault);
     assert_in_range(strlen(fault), 1, MASTER_NAME_WHY_MAX + 150);
     free(fault);

@@ -55,7 +55,8 @@ void run_fixture_begin(void)
     fakes_made = 0;
     forget_told();
     options = (struct options){ .grace_s = 30 };
-    plan = (struct plan){ .node = plan_node, .nodes = NODES, .world_size = NODES };
+    plan = (struct plan){ .node = plan_node, .nodes = NODES, .world_size = NODES,
+                            .options = &options };
     members = (struct membership){ 0 };
     run = (struct run){
         .options = &options, .plan = &plan, .base = event_base_new(), .node = nodes

@@ -143,7 +143,7 @@ static void test_without_first(void **state)
     node[1].state = NODE_PREPARING;
     assert_false(rendezvous_take_ready(&run, &node[1]));
     node_give_up(&node[0], &why, 0);
-    rendezvous_without_first(&run);
+    rendezvous_without(&run, run.node[0]);
     assert_int_equal(node[1].state, NODE_READY);
     node[1].state = NODE_PREPARING;
     assert_true(rendezvous_take_ready(&run, &node[1]));
@@ -276,11 +276,13 @@ static void run_once(void)
 /* On the same nodes, muster asks only for another port. */
 static void test_again(void **state)
 {
+    size_t where;
+
     (void)state;
     run_once();
     rendezvous_take_holder(&run, &node[0], "sshd (pid 7)");
     rendezvous_again(&run);
-    assert_null(rendezvous_port_holder(run.rendezvous));
+    assert_null(rendezvous_port_holder(run.rendezvous, &where));
     expect_port(29501, false);
     assert_false(rendezvous_take_ready(&run, &node[0]));
     assert_true(rendezvous_take_ready(&run, &node[1]));
@@ -379,13 +381,113 @@ static void test_apart(void **state)
 
 static void test_port_holder(void **state)
 {
+    size_t where;
+
     (void)state;
     rendezvous_take_holder(&run, &node[1], "not where rank 0 is");
     rendezvous_take_holder(&run, &node[0], "");
-    assert_null(rendezvous_port_holder(run.rendezvous));
+    assert_null(rendezvous_port_holder(run.rendezvous, &where));
     rendezvous_take_holder(&run, &node[0], "sshd (pid 7)");
     rendezvous_take_holder(&run, &node[0], "another one, later");
-    assert_string_equal(rendezvous_port_holder(run.rendezvous), "sshd (pid 7)");
+    assert_string_equal(rendezvous_port_holder(run.rendezvous, &where), "sshd (pid 7)");
+    assert_int_equal(where, 0);
+}
+
+/* Muster asks one node for something, which one word says. */
+static void expect_op(size_t which, const char *op)
+{
+    json_t *body = fake_expect(&fakes[which], FRAME_PROBE);
+
+    assert_string_equal(json_string_value(json_object_get(body, "op")), op);
+    json_decref(body);
+}
+
+/* With roles a, on te1, and b, on te2: when all are ready, te1 must reach te2. */
+static void test_roles(void **state)
+{
+    struct plan role[] = {
+        { .role_name = (char *)"a", .options = &options, .nodes = 1 },
+        { .role_name = (char *)"b", .options = &options, .nodes = 1, .first_node = 1,
+          .first_rank = 1 },
+    };
+    size_t where;
+
+    (void)state;
+    plan.role = role;
+    plan.roles = 2;
+    plan_node[1].role = 1;
+    node[1].hello = json_pack("{s:[{s:s, s:s, s:b}]}", "addresses", "if", "eth2", "addr",
+                              "10.0.0.2", "loopback", 0);
+    ask_both();
+    second_reaches("10.0.0.1");
+    node[0].state = node[1].state = NODE_READY;
+    assert_int_equal(rendezvous_choose(&run), 0);
+    assert_string_equal(role[0].master_addr, "10.0.0.1");
+    assert_int_equal(role[0].master_port, 29500);
+    assert_null(plan_node[1].iface); /* that of another role may be of another network */
+
+    assert_true(rendezvous_ask_next(&run));
+    expect_told("await te1;await te2;");
+    expect_op(1, "listen");
+    expect_op(1, "port");
+    fake_expect_none(&fakes[0]);
+    answer(1, json_pack("{s:s, s:i}", "op", "listen", "port", LISTENS));
+    expect_op(0, "connect");
+    assert_false(rendezvous_take_ready(&run, &node[1]));
+    answer(1, json_pack("{s:s, s:i}", "op", "port", "port", 29500));
+    assert_true(rendezvous_take_ready(&run, &node[1]));
+    answer(0, json_pack("{s:s, s:[{s:s, s:s}]}", "op", "connect", "reached", "addr", "10.0.0.2",
+                        "if", "eth1"));
+    assert_int_equal(rendezvous_choose(&run), 0);
+    assert_string_equal(role[1].master_addr, "10.0.0.2");
+    assert_int_equal(role[1].master_port, 29500);
+    assert_string_equal(plan_node[1].iface, "eth2");
+    assert_false(rendezvous_ask_next(&run));
+
+    rendezvous_take_holder(&run, &node[1], "sshd (pid 7)");
+    assert_string_equal(rendezvous_port_holder(run.rendezvous, &where), "sshd (pid 7)");
+    assert_int_equal(where, 1);
+
+    /* Again: both hold other ports, and nobody need reach anybody. */
+    node_stay(&node[0]);
+    node_stay(&node[1]);
+    run.phase.now = PHASE_PREPARING;
+    rendezvous_again(&run);
+    expect_port(29501, false);
+    expect_op(1, "port");
+    answer(1, json_pack("{s:s, s:i}", "op", "port", "port", 29502));
+    first_holds(29501);
+    assert_int_equal(role[0].master_port, 29501);
+    assert_int_equal(role[1].master_port, 29502);
+    assert_int_equal(rendezvous_choose(&run), 0);
+    assert_false(rendezvous_ask_next(&run));
+    free(role[0].master_addr);
+    free(role[1].master_addr);
+}
+
+/* te2 is lost while te1 waits for it to listen: te1 owes no answer any more. */
+static void test_roles_lost(void **state)
+{
+    struct plan role[] = {
+        { .role_name = (char *)"a", .options = &options, .nodes = 1 },
+        { .role_name = (char *)"b", .options = &options, .nodes = 1, .first_node = 1 },
+    };
+
+    (void)state;
+    plan.role = role;
+    plan.roles = 2;
+    plan_node[1].role = 1;
+    node[1].hello = json_incref(node[0].hello);
+    ask_both();
+    second_reaches("10.0.0.1");
+    node[0].state = node[1].state = NODE_READY;
+    assert_int_equal(rendezvous_choose(&run), 0);
+    assert_true(rendezvous_ask_next(&run));
+    assert_false(rendezvous_take_ready(&run, &node[0]));
+    node_fail(&node[1], "run", EXIT_LOST, NULL, "lost");
+    rendezvous_without(&run, &node[1]);
+    assert_true(rendezvous_take_ready(&run, &node[0]));
+    free(role[0].master_addr);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rendezvous_setup, rendezvous_teardown)
@@ -401,6 +503,8 @@ int main(void)
         TEST(test_first_was_busy), TEST(test_busy_for_ever),
         TEST(test_again),           TEST(test_again_port_first), TEST(test_ports_in_turn),
         TEST(test_anew),            TEST(test_apart),          TEST(test_port_holder),
+        TEST(test_roles),
+        TEST(test_roles_lost),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
