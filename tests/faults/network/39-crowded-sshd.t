@@ -15,9 +15,19 @@ node_start_in_namespace crowd "$(node_address 1)"
 sed -i 's/^Host crowd/Host crowd*/' "$nodes_dir/ssh_config"
 use_nodes
 unset MUSTER_HOSTFILE
+# Ten that never log in: from then on sshd drops three of ten, or more, however fast it is.
+python3 -c 'import socket, sys, time
+held = [socket.create_connection((sys.argv[1], int(sys.argv[2]))) for _ in range(10)]
+print(*[s.recv(4) for s in held], flush=True)
+time.sleep(1000)' "$(node_address 1)" 22 >held &
+holder=$!
+test_pids="$test_pids $holder"
+wait_for 20 test -s held
 began=$(now_ms)
 run muster exec -S -H 'crowd[01-64]' -- echo up
 now_ms >ended_ms
+kill "$holder"
+wait "$holder" 2>/dev/null || :
 ended 0
 is "64 of 64 are up" "$(grep -c ': up$' out)" 64
 within "all of them" 20 "$began"
