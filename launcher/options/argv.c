@@ -86,6 +86,8 @@ void argv_read(int argc, char **argv, char **own, struct options *options,
     for (; *reader.words != NULL && !was_eaten; reader.words++) {
         const char *word = *reader.words;
 
+        if (reader.words == own)
+            settings->own = settings->count;
         if (own == NULL && begins_role(&reader)) {
             options->has_roles = true;
             break;

@@ -23,6 +23,7 @@ struct setting {
 struct settings {
     struct setting *item;
     size_t          count;
+    size_t          own;   /* those from here on are of one role */
     struct strlist  wrong; /* one message each */
 };
 

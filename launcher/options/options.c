@@ -90,7 +90,10 @@ static int line_parse(struct options *options, int argc, char **argv, char **own
     options->has_roles = own == NULL && (options->has_roles || options->roles_file != NULL);
     if (options_check(options, err) < 0)
         goto out;
-    note_given(options, &settings);
+    if (own == NULL)
+        note_given(options, &settings);
+    else
+        saved_options_add(&options->given, &settings);
     saved_options_add_copy(&options->copy_words, &settings);
     /* Only now is -q known. */
     for (i = 0; i < notes.count && options->log_level >= LOG_WARN && own == NULL; i++)
@@ -118,12 +121,13 @@ static int roles_parse(struct options *options, int argc, char **argv, int *exit
         goto out;
     *exit_code = EXIT_USAGE;
     strlist_clear(&options->args);
-    role_lines_join(&lines, &options->args); /* muster resume needs them */
     options->role = xcalloc(lines.count, sizeof *options->role);
     for (i = 0; i < lines.count && rc == 0; i++)
         rc = role_add(options, common, argv, &lines.line[i], exit_code, err);
     if (rc == 0)
         rc = roles_check(options, err);
+    if (rc == 0)
+        roles_add_words(options, &options->args); /* muster resume needs them */
 out:
     role_lines_clear(&lines);
     return rc;

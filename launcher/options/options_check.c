@@ -79,9 +79,12 @@ int options_check(struct options *options, struct error *err)
 /* Is there a script, for the run or for each role? */
 static int script_check(const struct options *options, struct error *err)
 {
-    if (options->roles_file != NULL && options->has_roles && options->script != NULL)
-        return err_set(err, "--roles %s: the scripts are in that file, not also '%.100s'",
-                       options->roles_file, options->script);
+    const char *also = options->script != NULL     ? options->script
+                       : options->args.count > 0 ? options->args.item[0] : NULL;
+
+    if (options->roles_file != NULL && options->has_roles && also != NULL)
+        return err_set(err, "--roles %s: the roles are in that file, not also '%.100s'",
+                       options->roles_file, also);
     if (options->service && options->role_name == NULL)
         return err_set(err, "--service belongs behind a --role: that role ends when the others "
                             "have ended");

@@ -19,6 +19,7 @@ static const char role_option[] = "--role";
 static int  add_line(struct role_lines *lines, const char *text, struct error *err);
 static int  take_word(const char **text, struct buffer *word, struct error *err);
 static int  check_names(const struct options *options, size_t which, struct error *err);
+static bool is_same_name(const char *a, const char *b);
 static char fold_char(char c);
 
 void role_lines_clear(struct role_lines *lines)
@@ -48,17 +49,6 @@ int role_lines_cut(struct role_lines *lines, const struct strlist *words, struct
             return err_set(err, "nothing follows the last ':'; a role is --role NAME:N SCRIPT");
     }
     return 0;
-}
-
-void role_lines_join(const struct role_lines *lines, struct strlist *words)
-{
-    size_t i;
-
-    for (i = 0; i < lines->count; i++) {
-        if (i > 0)
-            strlist_add(words, ":");
-        strlist_append(words, &lines->line[i]);
-    }
 }
 
 /* ---- a file ---- */
@@ -172,13 +162,14 @@ static int check_names(const struct options *options, size_t which, struct error
         return err_set(err, "--role %s: how many ranks? Write --role %s:N (only the last role may "
                             "take what is left)", role->role_name, role->role_name);
     for (i = 0; i < which; i++)
-        if (roles_are_same(role->role_name, options->role[i].role_name))
+        if (is_same_name(role->role_name, options->role[i].role_name))
             return err_set(err, "--role %s: there is a role %s already", role->role_name,
                            options->role[i].role_name);
     return 0;
 }
 
-bool roles_are_same(const char *a, const char *b)
+/* For the variables that ranks get, case makes no difference, nor '-' or '_'. */
+static bool is_same_name(const char *a, const char *b)
 {
     while (*a != '\0' && fold_char(*a) == fold_char(*b)) {
         a++;
@@ -190,4 +181,22 @@ bool roles_are_same(const char *a, const char *b)
 static char fold_char(char c)
 {
     return c == '-' ? '_' : (char)toupper((unsigned char)c);
+}
+
+/* ---- for muster resume ---- */
+
+void roles_add_words(const struct options *options, struct strlist *words)
+{
+    const struct options *role;
+
+    for (role = options->role; role < options->role + options->roles; role++) {
+        if (role > options->role)
+            strlist_add(words, ":");
+        strlist_append(words, &role->given);
+        if (role->script[0] == '-' ||
+            (role->args.count > 0 && strcmp(role->args.item[0], "--") == 0))
+            strlist_add(words, "--");
+        strlist_add(words, role->script);
+        strlist_append(words, &role->args);
+    }
 }

@@ -32,15 +32,12 @@ int role_lines_cut(struct role_lines *lines, const struct strlist *words, struct
  * \ quote, # begins a comment. -1 with err, which has the line. */
 int role_lines_read(struct role_lines *lines, const char *path, struct error *err);
 
-/* The inverse of role_lines_cut(). */
-void role_lines_join(const struct role_lines *lines, struct strlist *words);
+/* Adds the words of all roles, so that role_lines_cut() finds the same roles again. Values of
+ * variables may be secrets, and are left out. */
+void roles_add_words(const struct options *options, struct strlist *words);
 
 /* Refuses names that are not unique, numbers that are missing, and options of the run that mean
  * nothing with roles. -1 with err. */
 int roles_check(const struct options *options, struct error *err);
-
-/* Is a name the same as another for the variables that ranks get? Case, and '-' or '_', make no
- * difference. */
-bool roles_are_same(const char *a, const char *b);
 
 #endif

@@ -17,7 +17,7 @@ void saved_options_add(struct strlist *words, const struct settings *settings)
     size_t i;
 
     /* The roles are kept as arguments. */
-    for (i = 0; i < settings->count; i++)
+    for (i = settings->own; i < settings->count; i++)
         if (strcmp(settings->item[i].row->name, "roles") != 0)
             add_setting(words, &settings->item[i]);
 }

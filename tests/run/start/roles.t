@@ -50,7 +50,7 @@ is "--roles FILE" "$rc $(sort out | tr '\n' '|')" \
     '0 gen node2:0: 0|gen node2:1: 1|train node1:0: 0 a b 1 " 2 # 3|train node1:1: 1 a b 1 " 2 # 3|'
 run muster -H $hosts --roles roles a.py
 is "... has the scripts: 2" "$rc" 2
-ok "... says so" grep -q "roles: the scripts are in that file, not also 'a.py'" err
+ok "... says so" grep -q "roles: the roles are in that file, not also 'a.py'" err
 printf 'train:2 a.py\ngen:2 "b.py\n' >bad
 run muster -H $hosts --roles bad
 is "a line that is wrong: 65" "$rc" 65
@@ -113,8 +113,9 @@ cat >serves <<'END'
 #!/bin/sh
 exec 2>/dev/null
 trap 'echo bye; exit 3' TERM
+sleep 1000 &
 : >"serves.$RANK"
-while :; do sleep 0.05; done
+wait
 END
 cat >waits <<'END'
 #!/bin/sh
@@ -138,7 +139,7 @@ is "labels" "$(sort out | tr '\n' '|')" "gen node2:0: x|gen node2:1: x|train nod
 run muster -H $hosts --name seen --label rank --show-ranks 1 --role train:3 echo x : --role gen echo x
 is "--label rank, --show-ranks in each role" "$(cat out)" "[train 1] x"
 run muster status
-ok "status shows what was typed" grep -q -- '--role train:3 echo x : --role gen echo x' out
+ok "status shows what was typed" grep -q -- '--role=train:3 echo x : --role=gen echo x' out
 run muster status seen
 is "... and rank and role" "$(sed -n 's/^\(train\|gen\) \([0-9]\) .*exit 0.*/\1 \2/p' out | tr '\n' '|')" "train 0|train 1|train 2|gen 0|"
 run muster -H $hosts --dry-run --role train:3 a.py : --role gen --env B=1 b.py
@@ -147,10 +148,12 @@ ok "... their environment" grep -q '^environment: B$' out
 ok "... their ranks" grep -q '^  rank 2, CUDA_VISIBLE_DEVICES=0$' out
 
 # A run whose launcher was killed
-start muster -H $hosts --name exp --role train:2 sh -c '[ "$MUSTER_GENERATION" = 1 ] || exec sleep 1000' : --role gen:2 sh -c 'echo $MUSTER_GENERATION $RANK; [ "$MUSTER_GENERATION" = 1 ] || exec sleep 1000'
+export SECRET=hidden
+start muster -H $hosts --name exp --role train:2 --env SECRET=hidden sh -c '[ "$MUSTER_GENERATION" = 1 ] || exec sleep 1000' : --role gen:2 sh -c 'echo $MUSTER_GENERATION $RANK; [ "$MUSTER_GENERATION" = 1 ] || exec sleep 1000'
 wait_for 20 lines out 2
 kill -KILL "$pid"
 finish_run 20
+ok "no value of a variable is kept" not grep -rq hidden "$HOME"
 run muster resume exp
 is "resume starts all roles again" "$rc $(sort out | tr '\n' '|')" "0 gen node2:0: 1 0|gen node2:1: 1 1|"
 
@@ -188,6 +191,7 @@ refused() {
     is "refused: $(echo "$*" | cut -c 1-60)" "$rc" 2
     ok "... $words" grep -q -- "$words" err
 }
+refused "--roles roles: the roles are in that file, not also '--role'" --roles roles --role a:1 true
 refused "--role a: how many ranks? Write --role a:N" --role a true : --role b:1 true
 refused "--role A-1: there is a role a_1 already" --role a_1:1 true : --role A-1:1 true
 refused "--role: '1' is not a name of a role" --role 1:2 true
