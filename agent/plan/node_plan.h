@@ -28,7 +28,7 @@ enum node_plan_input {
 };
 
 struct node_plan_rank {
-    uint32_t       rank; /* global */
+    uint32_t       rank; /* in the world, as in the frames about it */
     int            local_rank, slot;
     enum node_plan_input input;
     struct strlist argv, env;

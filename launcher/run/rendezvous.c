@@ -93,7 +93,6 @@ void rendezvous_free(struct rendezvous *rendezvous)
 void rendezvous_again(struct run *run)
 {
     struct rendezvous *rendezvous = run->rendezvous;
-
     size_t             i;
 
     free(rendezvous->port_holder);
@@ -114,7 +113,6 @@ void rendezvous_anew(struct run *run)
     size_t             i;
 
     forget(rendezvous);
-    rendezvous->role = 0;
     free(rendezvous->answer);
     rendezvous->answer = xcalloc(run->plan->nodes, sizeof *rendezvous->answer);
     free(rendezvous->port_holder);
@@ -122,7 +120,7 @@ void rendezvous_anew(struct run *run)
     for (i = 0; i < run->plan->nodes; i++)
         rendezvous->answer[i] = (struct answer){ .is_owed = i == 0 || must_reach(run),
                                                  .of_name = is_named(run) };
-    ask_first(run, run->node[world_now(run)->first_node]);
+    ask_first(run, run->node[0]);
 }
 
 /* Forgets what is known of one node 0, before another is asked. */

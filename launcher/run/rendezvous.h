@@ -27,7 +27,7 @@ struct rendezvous *rendezvous_new(void);
 void               rendezvous_free(struct rendezvous *rendezvous); /* NULL is fine */
 /* Another generation begins: MASTER_ADDR stays, and node 0 must hold another MASTER_PORT. */
 void rendezvous_again(struct run *run);
-/* The same for other nodes: asks everything, as at the first start. */
+/* The same for other nodes: asks everything, as at the first start. Not with roles. */
 void rendezvous_anew(struct run *run);
 
 /* Asks a node that has sent HELLO, now or once node 0 listens. */
