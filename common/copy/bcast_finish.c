@@ -111,12 +111,13 @@ static void link_file(struct bcast_receive *receiver, struct chunk chunk)
         bcast_receive_failed(receiver, chunk, item->path, "make the hard link", errno);
 }
 
-/* rename(2) does nothing between two names of one file, so that case must end before. */
+/* rename(2) does nothing between two names of one file, and then leaves the temporary one: between
+ * our look and our rename, another node with the same disk may have made this link. */
 static int make_hard_link(const struct safe_place *from, const struct safe_place *to)
 {
     struct stat file, now;
     char        temporary[SAFE_TEMPORARY_BYTES];
-    int         error;
+    int         error = 0;
 
     if (fstatat(from->dir_fd, from->name, &file, AT_SYMLINK_NOFOLLOW) < 0)
         return -1;
@@ -130,12 +131,11 @@ static int make_hard_link(const struct safe_place *from, const struct safe_place
     safe_temporary(temporary);
     if (linkat(from->dir_fd, from->name, to->dir_fd, temporary, 0) < 0)
         return -1;
-    if (safe_replace(to, temporary) == 0)
-        return 0;
-    error = errno;
+    if (safe_replace(to, temporary) < 0)
+        error = errno;
     unlinkat(to->dir_fd, temporary, 0);
     errno = error;
-    return -1;
+    return error == 0 ? 0 : -1;
 }
 
 /* A directory that belongs to another user keeps its mode and time. */

@@ -106,6 +106,12 @@ mv to/src/small2.new to/src/small2
 run muster bcast -H node1 src --to to
 is "... after a change, too" "$rc $(inodes)" "0 2 2 3 3"
 ok "... with the same contents" cmp src/one to/src/three
+# Nodes with the same disk make the same links at the same time.
+mkdir many_links
+echo x >many_links/0
+for i in $(seq 400); do ln many_links/0 "many_links/$i"; done
+run muster bcast -H node1,node2,node3,node4 --to shared "$PWD/many_links"
+is "... to a disk that nodes share: no temporary link is left" "$rc $(find shared -type f | wc -l)" "0 401"
 rm to/src/deep/two to/src/one
 mkdir to/src/deep/two
 run muster bcast -H node1 src --to to
