@@ -399,10 +399,10 @@ static bool try_again(struct conn_openssh *c, int status, const char *said)
 {
     if (c->is_draining)
         return false;
-    if (c->retries < RETRY_SSH_TIMES && is_dropped(c, status, said)) {
+    if (c->retries < RETRY_TIMES && is_dropped(c, status, said)) {
         c->is_verbose = c->is_verbose || !retry_is_drop(said);
         drop_ssh(c);
-        pause_before(c, retry_pause_s(c->retries++, RETRY_SSH_TIMES, RETRY_SSH_MAX_S));
+        pause_before(c, retry_pause_s(c->retries++));
         return true;
     }
     if (status != SSH_FAILED && status != SSH_KILLED && c->push == PUSH_IF_MISSING &&

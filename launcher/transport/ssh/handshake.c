@@ -35,9 +35,6 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-#define RETRIES     5 /* of a connection that sshd drops before its banner: see retry.h */
-#define RETRY_MAX_S 2.0
-
 #define PROXY_SAID_SIZE 512 /* bytes of its stderr in a message */
 
 enum stage {
@@ -77,7 +74,7 @@ static void  end_turn(struct handshake *h);
 static int   step_kex(struct handshake *h);
 static int   kex_failed(struct handshake *h);
 static int   proxy_failed(struct handshake *h);
-static int   retry(struct handshake *h, int times, double longest_s);
+static int   retry(struct handshake *h);
 static void  drop_session(struct handshake *h);
 static int   step_host_key(struct handshake *h);
 static int   step_auth(struct handshake *h);
@@ -227,11 +224,11 @@ static int kex_failed(struct handshake *h)
                                 ssh_get_serverbanner(h->session));
     if (!route_is_tcp(&h->route))
         return proxy_failed(h);
-    if (h->retries < RETRIES)
-        return retry(h, RETRIES, RETRY_MAX_S);
+    if (h->retries < RETRY_TIMES)
+        return retry(h);
     conn_failure_set(&h->why, EXIT_UNREACHABLE, "port %d of %s closed the connection before "
                      "sending its banner (%d attempts): %s", config->port, config->hostname,
-                     RETRIES + 1, text);
+                     RETRY_TIMES + 1, text);
     return conn_failure_hint(&h->why,
                              "sshd's MaxStartups or PerSourcePenalties may be too low, or this "
                              "is not sshd; a smaller --fanout opens fewer connections at once");
@@ -244,8 +241,8 @@ static int proxy_failed(struct handshake *h)
     char said[PROXY_SAID_SIZE];
 
     child_stderr(&h->route.proxy, said, sizeof said);
-    if (retry_may_be_drop(said) && h->retries < RETRY_SSH_TIMES)
-        return retry(h, RETRY_SSH_TIMES, RETRY_SSH_MAX_S);
+    if (retry_may_be_drop(said) && h->retries < RETRY_TIMES)
+        return retry(h);
     conn_failure_set(
         &h->why, EXIT_UNREACHABLE,
         "the proxy command exited before the server answered (attempts: %d): %s%s%s",
@@ -258,13 +255,13 @@ static int proxy_failed(struct handshake *h)
 }
 
 /* Waits a while, then connects again. */
-static int retry(struct handshake *h, int times, double longest_s)
+static int retry(struct handshake *h)
 {
-    double pause_s = retry_pause_s(h->retries, times, longest_s);
+    double pause_s = retry_pause_s(h->retries);
 
     h->retries++;
     log_debug("%s: closed before the banner; next is attempt %d of %d", h->name,
-              h->retries + 1, times + 1);
+              h->retries + 1, RETRY_TIMES + 1);
     drop_session(h);
     enter(h, STAGE_CONNECT);
     h->is_waiting_to_retry = true;

@@ -11,6 +11,7 @@
 #include <event2/util.h>
 
 #define PAUSE_MIN_S 0.2
+#define PAUSE_MAX_S 6.0
 
 static bool names_reason(const char *said);
 
@@ -41,9 +42,9 @@ static bool names_reason(const char *said)
     return false;
 }
 
-double retry_pause_s(int retried, int retries, double longest_s)
+double retry_pause_s(int retried)
 {
-    double   longest = longest_s / (1 << (retries - 1 - retried));
+    double   longest = PAUSE_MAX_S / (1 << (RETRY_TIMES - 1 - retried));
     uint32_t random;
 
     if (longest < PAUSE_MIN_S)

@@ -9,10 +9,8 @@
 
 #include <stdbool.h>
 
-/* For connections that the ssh program makes, directly or as a proxy. Its handshakes take
- * longer than libssh's. */
-#define RETRY_SSH_TIMES 10
-#define RETRY_SSH_MAX_S 6.0
+/* Enough for 64 nodes behind one sshd whose machine needs seconds for their handshakes. */
+#define RETRY_TIMES 10
 
 /* Do ssh's last messages report a dropped connection and nothing else? */
 bool retry_is_drop(const char *said);
@@ -22,9 +20,9 @@ bool retry_is_drop(const char *said);
  * LogLevel=ERROR it reports nothing. */
 bool retry_may_be_drop(const char *said);
 
-/* Returns the pause before the next retry, in seconds. retried of retries have been made. The
- * limit doubles each time, up to longest_s before the last retry. The pause is random, so that
+/* Returns the pause before the next retry, in seconds. retried of RETRY_TIMES have been made. The
+ * limit doubles each time, up to 6 s before the last retry. The pause is random, so that
  * connections that sshd dropped together do not return together. */
-double retry_pause_s(int retried, int retries, double longest_s);
+double retry_pause_s(int retried);
 
 #endif

@@ -129,8 +129,8 @@ static void test_no_banner(void **state)
         int        accepted;
         struct end end;
     } rows[] = {
-        { true, 20, 6,
-          { "key exchange", EXIT_UNREACHABLE, "before sending its banner (6 attempts)",
+        { true, 20, 11,
+          { "key exchange", EXIT_UNREACHABLE, "before sending its banner (11 attempts)",
             "MaxStartups" } },
         { false, 0.3, 1,
           { "key exchange", EXIT_UNREACHABLE, "no SSH banner within 0.3 s", NULL } },
