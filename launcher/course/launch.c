@@ -92,7 +92,7 @@
 #include "transport/children.h"
 #include "xalloc.h"
 
-#define DRAINING_S 2.0     /* for login shells, after their input has been closed */
+#define DRAINING_S 5.0     /* for login shells, after their input has been closed */
 #define CHILDREN_S 1.0     /* for our own children to exit at the end */
 #define DESCRIPTORS_EACH 4 /* per node: socket, and for a local agent its stderr */
 #define DESCRIPTORS_OWN 64
