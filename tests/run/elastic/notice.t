@@ -111,7 +111,9 @@ is "a run that is over has no nodes to drain: 2" "$rc $(grep -c 'is not running'
 test_pids="$test_pids $!"
 ok "a metadata service" wait_for 10 [ -e port ]
 service=http://127.0.0.1:$(cat port)
+touch port.hold # a rank that does not catch the signal yet is not sent it
 began muster --name lost --grace 1 --ckpt-marker 'save/late*' --spot "$service/goes/16" ./rank
+rm port.hold
 finish_run 30
 is "the cloud takes the nodes: 69" "$rc" 69
 ok "... which is said of both" [ "$(grep -c 'node[12] leaves in .* s (the service of --spot' err)" = 2 ]

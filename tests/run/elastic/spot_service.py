@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # spot_service.py FILE - a metadata service on a port of its own, which it writes into FILE
 #
-# /goes SECONDS   this machine goes then: its time, as Alibaba's has it
+# /goes/SECONDS   this machine goes then: its time, as Alibaba's has it. While FILE.hold is there
+#                 nobody knows of it: 404
 # /lies           a lie to each question, in the order of LIES; each is written into FILE.told.
 #                 Then the truth: it goes in 40 s
 # SPDX-License-Identifier: Apache-2.0
@@ -23,7 +24,9 @@ class Service(http.server.BaseHTTPRequestHandler):
     goes = {}
 
     def do_GET(self):
-        if self.path.startswith("/goes/"):
+        if self.path.startswith("/goes/") and os.path.exists(sys.argv[1] + ".hold"):
+            self.reply(404, "")
+        elif self.path.startswith("/goes/"):
             self.reply(200, self.goes.setdefault(self.path, at(float(self.path[6:]))))
         elif told < len(LIES):
             self.lie(LIES[told])
