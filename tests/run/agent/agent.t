@@ -174,8 +174,9 @@ def test_stacks_take_turns():
     log, go = os.path.join(SCRATCH, 'gdb.log'), os.path.join(SCRATCH, 'gdb.go')
     folder = os.path.join(SCRATCH, 'bin')
     os.mkdir(folder)
+    os.mkfifo(go)  # opening it waits for a writer, and takes no time of a CPU
     with open(os.path.join(folder, 'gdb'), 'w', encoding='ascii') as file:
-        file.write(f'#!/bin/sh\necho in >>{log}\nwhile [ ! -e {go} ]; do sleep 0.02; done\n'
+        file.write(f'#!/bin/sh\necho in >>{log}\n: <{go}\n'
                    f'echo "#0 here"\necho out >>{log}\n')
     os.chmod(file.name, 0o755)
 
@@ -191,9 +192,8 @@ def test_stacks_take_turns():
     agent.send('STACKS', {})
     wait_until(lambda: len(lines()) >= 16, 'sixteen')
     with open(go, 'w', encoding='ascii'):
-        pass
-    while not agent.all('STACKED') or 'end' not in agent.all('STACKED')[-1].body:
-        agent.wait('STACKED')
+        while not agent.all('STACKED') or 'end' not in agent.all('STACKED')[-1].body:
+            agent.wait('STACKED')
     texts = [frame.body['text'] for frame in agent.all('STACKED')[:-1]]
     assert len(texts) == 20 and all('#0 here' in text for text in texts), texts
     most = max(2 * lines()[:i].count('in') - i for i in range(1, 41))
