@@ -163,5 +163,5 @@ else
     skip "ClusterShell" "no nodeset"
 fi
 
-no_leftovers
+ok "nothing is left" no_leftovers
 finish

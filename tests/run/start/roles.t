@@ -213,5 +213,5 @@ run muster -H node1:1 -- echo a : -np 2
 is "after -- a ':' is an argument" "$rc $(cat out)" "0 a : -np 2"
 run muster -H node1:1 echo a : b
 is "... and where no program follows" "$rc $(cat out)" "0 a : b"
-no_leftovers
+ok "nothing is left" no_leftovers
 finish
