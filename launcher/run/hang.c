@@ -207,7 +207,6 @@ static void add_stack(struct hang *hang, const struct node *node, uint32_t rank,
 
     head = xasprintf("%s on %s:\n", plan_rank_name(hang->run->plan, (int)rank, name),
                      node->plan->host);
-
     if (hang->text.size < TEXT_MAX)
         buffer_add_text(&hang->text, head);
     free(head);

@@ -9,14 +9,14 @@ nodes_prepare
 nodes_bridge
 node_files crowd
 node_wire crowd 1
-# 1000: not more of them when many handshakes take long at a time.
+# Three of ten are dropped, however many handshakes a slow machine has at a time.
 echo 'MaxStartups 10:30:1000' >"$nodes_dir/crowd/sshd_extra"
 nodes_hosts 1 >"$nodes_dir/hosts"
 node_start_in_namespace crowd "$(node_address 1)"
 sed -i 's/^Host crowd/Host crowd*/' "$nodes_dir/ssh_config"
 use_nodes
 unset MUSTER_HOSTFILE
-# Ten that never log in: from then on sshd drops three of ten, however fast it is.
+# Ten that never log in: from then on sshd drops connections, however fast it is.
 python3 -c 'import socket, sys, time
 held = [socket.create_connection((sys.argv[1], int(sys.argv[2]))) for _ in range(10)]
 print(*[s.recv(4) for s in held], flush=True)

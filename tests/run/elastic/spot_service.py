@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # spot_service.py FILE - a metadata service on a port of its own, which it writes into FILE
 #
-# /goes/SECONDS   this machine goes then: its time, as Alibaba's has it. While FILE.hold is there
-#                 nobody knows of it: 404
+# /goes/SECONDS   this machine goes then: its time, as Alibaba's has it; 404 as long as a test keeps
+#                 FILE.hold
 # /lies           a lie to each question, in the order of LIES; each is written into FILE.told.
 #                 Then the truth: it goes in 40 s
 # SPDX-License-Identifier: Apache-2.0
