@@ -14,7 +14,7 @@
 #include "exit_code.h"
 #include "file.h"
 #include "job/scaler.h"
-#include "job/yaml.h"
+#include "yaml/yaml.h"
 #include "log.h"
 
 #define TRIES_MAX 20 /* others may write into the anchor at the same time */

@@ -10,7 +10,7 @@
 
 #include "exit_code.h"
 #include "job/job_document.h"
-#include "job/yaml.h"
+#include "yaml/yaml.h"
 #include "life/status.h"
 #include "objects/objects.h"
 

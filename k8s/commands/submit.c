@@ -18,7 +18,7 @@
 #include "job/job_argv.h"
 #include "job/job_document.h"
 #include "job/privileges.h"
-#include "job/yaml.h"
+#include "yaml/yaml.h"
 #include "log.h"
 #include "utf8.h"
 #include "xalloc.h"

@@ -32,7 +32,7 @@ int command_k8s(char **argv)
         return EXIT_CANNOT_EXECUTE;
     }
     log_error("muster k8s: this muster was built without it (no " PKGLIBEXECDIR
-              "/muster-k8s); configure --enable-kubernetes needs libcurl and libyaml. "
+              "/muster-k8s); configure --enable-kubernetes needs libcurl. "
               "To run a script of that name, use ./k8s");
     return EXIT_NOT_FOUND;
 }

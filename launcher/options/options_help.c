@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include <libssh/libssh.h>
 #include <openssl/crypto.h>
+#include <yaml.h>
 
 #include "options/option_table.h"
 
@@ -164,9 +165,9 @@ static void print_rare_names(FILE *out, unsigned command)
 void options_version(FILE *out)
 {
     fprintf(out, "muster %s\n", PACKAGE_VERSION);
-    fprintf(out, "  libssh %s, libevent %s,\n  %s, jansson %s, inih %s, libedit %s\n",
+    fprintf(out, "  libssh %s, libevent %s,\n  %s, jansson %s, inih %s, libyaml %s, libedit %s\n",
             ssh_version(0), event_get_version(), OpenSSL_version(OPENSSL_VERSION), JANSSON_VERSION,
-            INIH_VERSION, BUILT_LIBEDIT);
+            INIH_VERSION, yaml_get_version_string(), BUILT_LIBEDIT);
     fprintf(out, "  agent: %s; muster-train: Gloo %s, NCCL plugin %s\n", BUILT_AGENT, BUILT_GLOO,
             BUILT_NCCL);
 }

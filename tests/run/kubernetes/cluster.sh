@@ -12,7 +12,7 @@ kube_dir=${KUBE_DIR:-} # lib.sh clears the environment
 need_cluster() {
     command -v kubectl >/dev/null || { echo "kubectl is missing"; return 1; }
     [ -x "$top_builddir/k8s/muster-k8s" ] ||
-        { echo "muster-k8s was not built (libcurl or libyaml is missing)"; return 1; }
+        { echo "muster-k8s was not built (libcurl is missing)"; return 1; }
     [ -n "$kube" ] || { [ -n "$kubeconfig" ] && [ -n "$image" ]; } ||
         { echo "no cluster: set MUSTER_TEST_KUBE, or KUBECONFIG and MUSTER_TEST_KUBE_IMAGE"; return 1; }
 }

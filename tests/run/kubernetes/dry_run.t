@@ -5,7 +5,7 @@
 
 need_k8s() {
     [ -x "$top_builddir/k8s/muster-k8s" ] ||
-        { echo "muster-k8s was not built (libcurl or libyaml is missing)"; return 1; }
+        { echo "muster-k8s was not built (libcurl is missing)"; return 1; }
 }
 
 # A muster without it, as one that was built so.

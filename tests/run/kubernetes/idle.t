@@ -6,7 +6,7 @@
 
 need_init() {
     [ -x "$top_builddir/k8s/muster-init" ] ||
-        { echo "muster-k8s was not built (libcurl or libyaml is missing)"; return 1; }
+        { echo "muster-k8s was not built (libcurl is missing)"; return 1; }
 }
 need init
 need root # for a PID namespace: it signals all processes that it sees

@@ -6,7 +6,7 @@
 
 program=$top_builddir/tests/run/kubernetes/muster-k8s
 need_program() {
-    [ -x "$program" ] || { echo "muster-k8s was not built (libcurl or libyaml is missing)"; return 1; }
+    [ -x "$program" ] || { echo "muster-k8s was not built (libcurl is missing)"; return 1; }
     command -v openssl >/dev/null || { echo "openssl is missing"; return 1; }
 }
 need program

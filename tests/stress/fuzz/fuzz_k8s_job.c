@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "job/job_document.h"
-#include "job/yaml.h"
+#include "yaml/yaml.h"
 #include "objects/objects.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

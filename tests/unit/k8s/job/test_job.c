@@ -17,7 +17,7 @@
 #include "job/job_document.h"
 #include "job/quantity.h"
 #include "job/template.h"
-#include "job/yaml.h"
+#include "yaml/yaml.h"
 
 #define IMAGE "template: {spec: {containers: [{name: worker, image: i}]}}"
 #define HEAD  "apiVersion: muster.dev/v1beta1\nkind: DeepSpeedJob\nmetadata: {name: j}\n"

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "job/scaler.h"
-#include "job/yaml.h"
+#include "yaml/yaml.h"
 
 #define HEAD "apiVersion: kai.alibabacloud.com/v1alpha1\nmetadata: {name: x, namespace: s}\n"
 #define IN(spec)  HEAD "kind: ScaleIn\nspec: {selector: {name: j}, " spec "}"

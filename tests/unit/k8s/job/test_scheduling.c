@@ -16,7 +16,7 @@
 #include "job/job_argv.h"
 #include "job/job_document.h"
 #include "job/template.h"
-#include "job/yaml.h"
+#include "yaml/yaml.h"
 
 #define HEAD  "apiVersion: muster.dev/v1beta1\nkind: DeepSpeedJob\nmetadata: {name: j}\n"
 #define IMAGE "template: {spec: {containers: [{name: worker, image: i}]}}"

@@ -16,7 +16,7 @@
 #include "job/job_argv.h"
 #include "job/job_document.h"
 #include "job/template.h"
-#include "job/yaml.h"
+#include "yaml/yaml.h"
 #include "objects/objects.h"
 
 static inline void making_argv(struct job *job, const char *const *argv)

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "job/yaml.h"
+#include "yaml/yaml.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -40,7 +40,7 @@ json_t *yaml_parse(const char *name, const char *bytes, size_t size, struct erro
     json_t       *value;
 
     if (size > YAML_BYTES_MAX) {
-        err_set(err, "%s: larger than 1 MiB, which is too large for a job", name);
+        err_set(err, "%s: larger than 1 MiB", name);
         return NULL;
     }
     if (!yaml_parser_initialize(&reader.parser))
@@ -95,7 +95,7 @@ static json_t *read_document(struct reader *reader)
     if (next(reader, &event) < 0)
         goto failed;
     if (event.type != YAML_STREAM_END_EVENT) {
-        wrong(reader, &event, "more than one document; submit them one by one");
+        wrong(reader, &event, "more than one document; put each into a file of its own");
         goto failed;
     }
     return value;

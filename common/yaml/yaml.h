@@ -1,6 +1,7 @@
 /* yaml.h - converts YAML to JSON and back
  *
- * Supports the YAML that Kubernetes users write: one document, no aliases, no tags. Unquoted
+ * Supports the YAML that people write for Kubernetes and for Accelerate: one document, no aliases,
+ * no tags. Unquoted
  * true, false and null, and unquoted numbers (0644 is octal), have their own types; all else is
  * a string. JSON works too, because it is YAML.
  * SPDX-License-Identifier: Apache-2.0
