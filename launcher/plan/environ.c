@@ -6,6 +6,7 @@
 #include "plan/environ.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -40,10 +41,25 @@ static const char *const prefixes[] = {
     "NEBULA_MEMORY_BUFFER_SIZE",
     "NEBULA_PERSISTENT_STORAGE_PATH",
     "NEBULA_PERSISTENT_TIME_INTERVAL",
+    /* as horovodrun does; accelerate's launcher sets its own */
+    "HOROVOD_",
+    "ACCELERATE_",
 };
 
-/* muster adds these, so that nodes find a program and its libraries as this machine does. */
-static const char *const names[] = { "PATH", "LD_LIBRARY_PATH" };
+/* muster adds these, so that nodes find a program and its libraries as this machine does, and
+ * ranks have as many threads. */
+static const char *const names[] = { "PATH", "LD_LIBRARY_PATH", "OMP_NUM_THREADS" };
+
+/* These describe this machine, this session or this task of a batch system. On a node they would
+ * be wrong, so no pattern takes them. */
+static const char *const own[] = {
+    "HOME", "PWD", "OLDPWD", "SHLVL", "_", "USER", "LOGNAME", "MAIL", "SHELL", "HOSTNAME", "HOST",
+    "TMPDIR", "TERM", "TERM_*", "COLUMNS", "LINES", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY",
+    "XDG_RUNTIME_DIR", "XDG_S*", "XDG_VTNR", "DBUS_*", "SSH_*", "GPG_TTY", "KRB5CCNAME", "SUDO_*",
+    "TMUX*", "STY", "WINDOW*", "BASH_FUNC_*", "INVOCATION_ID", "JOURNAL_STREAM", "LISTEN_*",
+    "NOTIFY_SOCKET", "MUSTER_*", "SLURM*", "PBS_*", "LSB_*", "LSF_*", "OAR_*", "FLUX_*", "SGE_*",
+    "PE_HOSTFILE", "PMI_*", "PMIX_*", "PRTE_*", "OMPI_*", "KUBERNETES_*",
+};
 
 /* Not passed on under AISC (AISC_JOB_NAME is set), where each node has its own. */
 static const char *const held_back[] = { "NCCL_IB_HCA", "UCX_NET_DEVICES" };
@@ -51,6 +67,7 @@ static const char *const held_back[] = { "NCCL_IB_HCA", "UCX_NET_DEVICES" };
 static int   collect(const struct options *options, char *const *here, const char *cwd,
                      bool local_only, struct strlist *env, struct error *err);
 static void  copy_here(char *const *here, bool all, struct strlist *env);
+static void  copy_by_pattern(const char *pattern, char *const *here, struct strlist *env);
 static bool  goes_along(const char *name, size_t length, bool is_aisc);
 static bool  is_in(const char *const *list, size_t count, const char *name,
                    size_t length);
@@ -78,8 +95,12 @@ static int collect(const struct options *options, char *const *here, const char 
 {
     size_t i;
 
-    if (options->command != COMMAND_EXEC) {
+    if (options->command != COMMAND_EXEC)
         copy_here(here, local_only, env);
+    for (i = 0; i < options->env.count; i++)
+        if (environ_is_pattern(options->env.item[i]))
+            copy_by_pattern(options->env.item[i], here, env);
+    if (options->command != COMMAND_EXEC) {
         put_cwd_first(cwd, here, env);
         if (read_deepspeed_env(here, env, err) < 0)
             return -1;
@@ -88,7 +109,8 @@ static int collect(const struct options *options, char *const *here, const char 
         if (read_env_file(options->env_files.item[i], env, err) < 0)
             return -1;
     for (i = 0; i < options->env.count; i++)
-        if (set_from_option(options->env.item[i], here, env, err) < 0)
+        if (!environ_is_pattern(options->env.item[i]) &&
+            set_from_option(options->env.item[i], here, env, err) < 0)
             return -1;
     return 0;
 }
@@ -105,6 +127,36 @@ static void copy_here(char *const *here, bool all, struct strlist *env)
         if (all || goes_along(*here, (size_t)(equals - *here), is_aisc))
             strlist_add(env, *here);
     }
+}
+
+static void copy_by_pattern(const char *pattern, char *const *here, struct strlist *env)
+{
+    char *name;
+
+    for (; *here != NULL; here++) {
+        if (!environ_pattern_takes(pattern, *here))
+            continue;
+        name = xstrndup(*here, strcspn(*here, "="));
+        env_set(env, name, strchr(*here, '=') + 1);
+        free(name);
+    }
+}
+
+bool environ_is_pattern(const char *text)
+{
+    return strchr(text, '=') == NULL && strpbrk(text, "*?[") != NULL;
+}
+
+bool environ_pattern_takes(const char *pattern, const char *entry)
+{
+    char  *name = xstrndup(entry, strcspn(entry, "="));
+    bool   takes = strchr(entry, '=') != NULL && name[0] != '\0' && fnmatch(pattern, name, 0) == 0;
+    size_t i;
+
+    for (i = 0; takes && i < sizeof own / sizeof *own; i++)
+        takes = fnmatch(own[i], name, 0) != 0;
+    free(name);
+    return takes;
 }
 
 static bool goes_along(const char *name, size_t length, bool is_aisc)

@@ -1,9 +1,10 @@
 /* environ.h - which variables of this process are passed to the ranks
  *
- * DeepSpeed's rule (names with certain prefixes, .deepspeed_env in ~ and .) plus PATH,
- * LD_LIBRARY_PATH and PYTHONPATH with the working directory first, then --env-file and --env;
- * later ones win. `muster exec` sends only the last two, because pdsh sends nothing. Values are
- * bytes and arrive unchanged. See deepspeed runner.py:37-45,597-623 and
+ * DeepSpeed's rule (names with certain prefixes, .deepspeed_env in ~ and .) plus those of Horovod
+ * and Accelerate, PATH, LD_LIBRARY_PATH, OMP_NUM_THREADS, PYTHONPATH with the working directory
+ * first, and what a pattern of --env names; then --env-file and --env; later ones win.
+ * `muster exec` sends only the last three, because pdsh sends nothing. Values are bytes and arrive
+ * unchanged. See deepspeed runner.py:37-45,597-623 and
  * multinode_runner.py:37-41.
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,6 +27,12 @@
  * why" in err and an empty env. */
 int environ_collect(const struct options *options, char *const *here, const char *cwd,
                     bool local_only, struct strlist *env, struct error *err);
+
+/* Is text, a value of --env, a pattern such as "HF_*"? It never takes what describes this machine
+ * or this session: HOME, PWD, SSH_*, SLURM_* ... */
+bool environ_is_pattern(const char *text);
+/* Does the pattern take that variable ("NAME=value")? */
+bool environ_pattern_takes(const char *pattern, const char *entry);
 
 /* Parses an env file of NAME=value lines. Skips blank lines and # comments, and removes one
  * pair of double quotes around a value. */

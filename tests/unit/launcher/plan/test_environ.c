@@ -17,6 +17,7 @@
 
 #include "log.h"
 #include "plan/environ.h"
+#include "plan/environ_kept.h"
 #include "xalloc.h"
 
 /* Each test runs in a fresh directory that has a "home" and a "work", the
@@ -128,6 +129,9 @@ static void deepspeed_names(void **state)
         "CUDA_VISIBLE_DEVICES=0",
         "HF_TOKEN=no",
         "OMP_NUM_THREADS=1",
+        "OMP_PROC_BIND=no",
+        "ACCELERATE_USE_FSDP=true",
+        "HOROVOD_TIMELINE=t",
         "A_NCCL=no",
         "nccl_x=no",
         "no equals sign",
@@ -141,7 +145,53 @@ static void deepspeed_names(void **state)
           "NCCL_DEBUG=INFO\nNCCL_=\nPYTHONHASHSEED=1\nMLFLOW_X=a b\n\"$(c)\"'\nMV2_X=1\n"
           "UCX_NET_DEVICES=mlx\nNCCL_IB_HCA=mlx5\nAZUREML_RUN_TOKEN_X=1\n"
           "AZUREML_BLOB_ACCOUNT_KEY=k\nMASTER_HOST=m\nPATH=/bin\nLD_LIBRARY_PATH=/lib\n"
-          "PYTHONPATH=/w\n");
+          "OMP_NUM_THREADS=1\nACCELERATE_USE_FSDP=true\nHOROVOD_TIMELINE=t\nPYTHONPATH=/w\n");
+}
+
+/* They take nothing that describes this machine, and --env of one name wins. */
+static void patterns_of_names(void **state)
+{
+    static const char *const here[] = { "HF_TOKEN=x", "HF_HOME=/h", "HFX=1", "HOME=/root",
+                                        "SLURM_PROCID=3", "SSH_AUTH_SOCK=/s", "TMPDIR=/t",
+                                        "WANDB_MODE=a\nb", "=no name", "no equals sign", NULL };
+    struct options           options = { .command = COMMAND_EXEC };
+
+    (void)state;
+    strlist_add(&options.env, "HF_HOME=/mine");
+    strlist_add(&options.env, "HF_*");
+    check(&options, here, "/w", false, "HF_TOKEN=x\nHF_HOME=/mine\n");
+    strlist_clear(&options.env);
+    strlist_add(&options.env, "*");
+    check(&options, here, "/w", false, "HF_TOKEN=x\nHF_HOME=/h\nHFX=1\nWANDB_MODE=a\nb\n");
+    strlist_clear(&options.env);
+    strlist_add(&options.env, "[HW]?*_*E");
+    check(&options, here, "/w", false, "HF_HOME=/h\nWANDB_MODE=a\nb\n");
+    strlist_clear(&options.env);
+    strlist_add(&options.env, "HOM?");
+    check(&options, here, "/w", false, "");
+    strlist_clear(&options.env);
+    strlist_add(&options.env, "A=*"); /* a value, no pattern */
+    check(&options, here, "/w", false, "A=*\n");
+    strlist_clear(&options.env);
+}
+
+static void what_scripts_miss_is_named(void **state)
+{
+    static const char *const here[] = { "HF_TOKEN=x", "https_proxy=p", "NO_PROXY=n", "PATH=/bin",
+                                        "CUDA_VISIBLE_DEVICES=0", "CUDA_HOME=/c", "EDITOR=vi",
+                                        "WANDB_API_KEY=k", "HOME=/root", NULL };
+    struct strlist           passed = { 0 }, kept = { 0 };
+    char                    *names;
+
+    (void)state;
+    env_set(&passed, "PATH", "/bin");
+    env_set(&passed, "WANDB_API_KEY", "other");
+    environ_kept((char *const *)here, &passed, &kept);
+    names = joined(&kept);
+    assert_string_equal(names, "HF_TOKEN\nhttps_proxy\nNO_PROXY\nCUDA_HOME\n");
+    free(names);
+    strlist_clear(&passed);
+    strlist_clear(&kept);
 }
 
 static void held_back_under_aisc(void **state)
@@ -335,6 +385,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST_WITH_FILES(deepspeed_names),
+        TEST_WITH_FILES(patterns_of_names),
+        cmocka_unit_test(what_scripts_miss_is_named),
         TEST_WITH_FILES(held_back_under_aisc),
         TEST_WITH_FILES(python_path),
         TEST_WITH_FILES(all_of_it_on_this_machine),
