@@ -28,6 +28,8 @@
 static void find_rules(const struct options *options, struct member_rules *rules);
 static bool read_batch(const struct options *options, bool tells, struct batch_rules *batch);
 static void take_batch(struct run *run);
+static void note_more_ranks(const struct options *options, const struct selection *hosts,
+                            size_t count);
 static bool go_on(const struct options *options, struct selection *hosts, size_t *count);
 static int  make_plan(struct run *run, const struct member_rules *rules, const size_t *world,
                       size_t places, struct error *err);
@@ -137,6 +139,7 @@ int world_first_size(const struct options *options, struct selection *hosts, siz
     struct membership   members = { 0 };
     struct batch_rules  batch;
     size_t              most;
+    int                 slots = 0;
 
     *count = hosts->count;
     if (!options_go_on(options) ||
@@ -154,19 +157,27 @@ int world_first_size(const struct options *options, struct selection *hosts, siz
     if (!options_are_elastic(options))
         return 0;
     find_rules(options, &rules);
-    for (i = 0; i < *count; i++)
+    if (rules.min_ranks < options->members.start_ranks)
+        rules.min_ranks = options->members.start_ranks;
+    for (i = 0; i < *count; i++) {
         membership_joined(&members, membership_add(&members, hosts->node[i].host->name,
                                                    hosts->node[i].slots));
+        slots += hosts->node[i].slots;
+    }
     most = next_world_size(&members, &rules);
     if (read_batch(options, true, &batch) && !options->members.allow_batch_change)
         rules.batch = &batch;
     i = next_world_size(&members, &rules);
     membership_clear(&members);
     batch_rules_clear(&batch);
+    if (most == 0 && slots < options->members.start_ranks)
+        return err_set(err, "-np %d: there %s only %d slot%s on %zu host%s",
+                       options->members.start_ranks, slots == 1 ? "is" : "are", slots,
+                       slots == 1 ? "" : "s", *count, *count == 1 ? "" : "s");
     if (most == 0)
         return err_set(err,
                        "no world of the first of these %zu nodes has an allowed number of "
-                       "nodes and ranks (--nnodes, --min-np, --max-np, --worlds)",
+                       "nodes and ranks (--nnodes, -np, --min-np, --max-np, --worlds)",
                        *count);
     if (i == 0)
         return err_set(err,
@@ -178,7 +189,24 @@ int world_first_size(const struct options *options, struct selection *hosts, siz
                  "(--allow-batch-change)",
                  i, most, batch_config_name(options->args.item, options->args.count));
     *count = i;
+    note_more_ranks(options, hosts, i);
     return 0;
+}
+
+/* horovodrun does so, too, but those who read -np elsewhere expect that number. */
+static void note_more_ranks(const struct options *options, const struct selection *hosts,
+                            size_t count)
+{
+    const struct options_members *members = &options->members;
+    int                           ranks = 0;
+    size_t                        i;
+
+    for (i = 0; i < count; i++)
+        ranks += hosts->node[i].slots;
+    if (members->start_ranks > 0 && ranks > members->start_ranks && members->max_ranks == 0 &&
+        members->max_nodes == 0 && members->worlds == NULL)
+        log_note("-np %d is the least that an elastic run starts with; it has %d ranks, and "
+                 "--max-np limits it", members->start_ranks, ranks);
 }
 
 /* muster resume: continues with the nodes of the last world. */

@@ -34,7 +34,8 @@ int local_hosts(const struct options *options, char *const *here, struct hostlis
         log_warn(VISIBLE_DEVICES "=%s is ignored: --%s chooses among all GPUs of this machine",
                  visible, options->include != NULL ? "include" : "exclude");
     if (slots == 0)
-        slots = most(1, most(options->num_ranks, options->num_gpus));
+        slots = most(options->members.start_ranks, most(1, most(options->num_ranks,
+                                                                options->num_gpus)));
     hostlist_add(hosts, "localhost", slots);
     return 0;
 }
@@ -67,7 +68,8 @@ static int take_visible(const struct options *options, const char *visible, stru
         if (rc == 0 && devices.count == 0 && gpus > 0)
             log_warn(VISIBLE_DEVICES "=%s has none of the %d GPUs of this machine", visible, gpus);
         hostlist_add(hosts, "localhost",
-                     devices.count > 0 ? (int)devices.count : most(1, wanted));
+                     devices.count > 0 ? (int)devices.count
+                                       : most(options->members.start_ranks, most(1, wanted)));
         variable = cuda_devices_variable(&devices);
         strlist_add(&hosts->host[0].env, variable);
         free(variable);

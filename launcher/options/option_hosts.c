@@ -6,10 +6,13 @@
 #include "options/option_value.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "options/path_search.h"
 #include "xalloc.h"
 
 static bool is_file_name(const char *value);
@@ -50,6 +53,42 @@ int set_discovery_script(struct options *options, const struct option_row *row,
     option_replace_text(&options->hosts, "");
     option_replace_text(&options->discovery_script, value);
     options->hostfile_given = options->hosts_added = false;
+    return 0;
+}
+
+/* horovodrun gives the script to a shell, which looks for a bare name on PATH only. muster executes
+ * it, takes one in this directory as well, and refuses at once what it can never execute. */
+int option_find_script(struct options *options, struct error *err)
+{
+    static const char option[] = "--host-discovery-script";
+    const char *name = options->discovery_script;
+    bool        is_bare = name != NULL && strchr(name, '/') == NULL;
+    char       *found;
+    struct stat about;
+
+    if (options->command != COMMAND_RUN || name == NULL)
+        return 0;
+    found = is_bare ? path_search(name, getenv("PATH")) : NULL;
+    if (found != NULL && access(name, F_OK) == 0) {
+        err_set(err, "%s: %s is both ./%s and %s; write which", option, name, name, found);
+        free(found);
+        return -1;
+    }
+    if (found == NULL && is_bare)
+        found = xasprintf("./%s", name);
+    if (found != NULL)
+        option_replace_text(&options->discovery_script, found);
+    free(found);
+    name = options->discovery_script;
+    if (stat(name, &about) < 0)
+        return err_set(err, "%s: %s: %s%s%s", option, name, strerror(errno),
+                       is_bare ? ", and no such program on PATH" : "",
+                       strchr(name, ' ') != NULL
+                           ? "; it gets no arguments: put the command into a script" : "");
+    if (!S_ISREG(about.st_mode))
+        return err_set(err, "%s: %s: is not a file", option, name);
+    if (access(name, X_OK) < 0)
+        return err_set(err, "%s: %s: %s: write chmod +x %s", option, name, strerror(errno), name);
     return 0;
 }
 

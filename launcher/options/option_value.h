@@ -16,7 +16,8 @@ option_setter set_flag, set_text, set_integer, set_seconds, set_word, set_ranges
 /* For a double that may also be "auto" (OPTION_AUTO). */
 option_setter set_seconds_or_auto;
 
-option_setter set_env, set_env_file, set_push, set_exclude_path;
+option_setter set_env, set_env_file, set_push, set_exclude_path, set_accelerate_config;
+option_setter set_processes; /* of the row of np */
 option_setter set_master_addr, set_launcher, set_launcher_args, set_each_rank_log;
 option_setter set_log_level, set_verbose, set_quiet, set_name, set_run, set_restart_on;
 option_setter set_node_range, set_worlds, set_input_to;
@@ -42,6 +43,8 @@ option_setter set_nothing;
 
 /* Adds the groups of -X to the filter of --exclude and -x: "a,b" is "@a@@b" there. */
 void option_exclude_groups(struct options *options);
+/* Finds the script of --host-discovery-script on PATH or here. -1: it cannot be executed. */
+int  option_find_script(struct options *options, struct error *err);
 
 /* Replaces a field of text by a copy of value; "" means that the option is not given: NULL. */
 void option_replace_text(char **text, const char *value);

@@ -14,6 +14,7 @@
 #include <jansson.h>
 
 #include "exit_code.h"
+#include "options/accelerate.h"
 #include "options/argv.h"
 #include "options/conf.h"
 #include "options/options_check.h"
@@ -42,6 +43,8 @@ static int  report_wrong(const struct strlist *wrong, struct error *err);
 static void defaults_set(struct options *options);
 static int  conf_files_read(struct options *options, const struct settings *settings,
                             struct error *err);
+static int  accelerate_config_read(struct options *options, const struct settings *settings,
+                                   struct error *err);
 static int  environment_read(struct options *options, struct strlist *notes,
                              struct error *err);
 static int  pdsh_read(struct options *options, struct strlist *notes, struct error *err);
@@ -84,9 +87,18 @@ static int line_parse(struct options *options, int argc, char **argv, char **own
         *exit_code = EXIT_DATA;
         goto out;
     }
-    if (environment_read(options, &notes, err) < 0 ||
-        settings_apply(options, &settings, err) < 0)
+    if (environment_read(options, &notes, err) < 0)
         goto out;
+    if (accelerate_config_read(options, &settings, err) < 0) {
+        *exit_code = EXIT_DATA;
+        goto out;
+    }
+    if (settings_apply(options, &settings, err) < 0)
+        goto out;
+    if (option_find_script(options, err) < 0) {
+        *exit_code = EXIT_DATA;
+        goto out;
+    }
     options->has_roles = own == NULL && (options->has_roles || options->roles_file != NULL);
     if (options_check(options, err) < 0)
         goto out;
@@ -378,6 +390,18 @@ static int conf_files_read(struct options *options, const struct settings *setti
     if (rc == 0 && named != NULL && named[0] != '\0')
         rc = conf_read(named, true, options, err);
     return rc;
+}
+
+static int accelerate_config_read(struct options *options, const struct settings *settings,
+                                  struct error *err)
+{
+    const char *path = NULL;
+    size_t      i;
+
+    for (i = 0; i < settings->count; i++)
+        if (strcmp(settings->item[i].row->name, "accelerate") == 0)
+            path = settings->item[i].value;
+    return path != NULL && path[0] != '\0' ? accelerate_read(options, path, err) : 0;
 }
 
 /* Reads variables in the order of the table, so that the result does not depend on the order of

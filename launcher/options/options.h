@@ -40,6 +40,7 @@ struct options_members {
     int           spares;               /* hosts outside the world that wait connected */
     int           min_nodes, max_nodes; /* --nnodes MIN:MAX; 0: not given */
     int           min_ranks, max_ranks; /* 0: not given */
+    int           start_ranks; /* -np of an elastic run: it starts with at least that many */
     char         *worlds;               /* NULL: any size */
     bool          is_elastic;           /* --elastic_training */
     enum recovery recovery;
@@ -65,6 +66,7 @@ struct options {
     char *include, *exclude;
     int   num_nodes, num_gpus; /* -1: not given */
     int   num_ranks;           /* 0: not given */
+    int   processes;           /* the same, but an equal share on each node; 0: not given */
     bool  force_multi;
     bool  no_ssh;         /* start only the ranks of node_rank, on this machine */
     int   node_rank;      /* -1: not given */

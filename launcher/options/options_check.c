@@ -22,6 +22,8 @@ static void take_node_rank(struct options *options);
 static int input_check(struct options *options, struct error *err);
 static int prompt_check(const struct options *options, struct error *err);
 static bool stdin_is_null(void);
+static int take_processes(struct options *options, struct error *err);
+static void take_start_ranks(struct options *options);
 static int members_check(const struct options *options, struct error *err);
 
 int options_check(struct options *options, struct error *err)
@@ -59,6 +61,9 @@ int options_check(struct options *options, struct error *err)
         return err_set(err, "--node_rank needs --no_ssh: without it muster starts all nodes");
     if (options->no_ssh && options->max_restarts > 0)
         return err_set(err, "--max-restarts needs all nodes: with --no_ssh each starts alone");
+    if (take_processes(options, err) < 0)
+        return -1;
+    take_start_ranks(options);
     if (members_check(options, err) < 0)
         return -1;
     if (options->sudo_password_fd >= 0 && !options->sudo)
@@ -198,6 +203,42 @@ static int input_check(struct options *options, struct error *err)
     return 0;
 }
 
+/* accelerate gives each machine an equal share. -np, on the command line, overrides the file. */
+static int take_processes(struct options *options, struct error *err)
+{
+    int processes = options->processes, nodes = options->num_nodes;
+
+    if (processes == 0 || options->num_ranks > 0)
+        return 0;
+    if (options->num_gpus > 0 || nodes <= 1) {
+        options->num_ranks = processes;
+        return 0;
+    }
+    if (processes % nodes != 0)
+        return err_set(err, "--num_processes %d is no multiple of --num_machines %d: each machine "
+                            "gets an equal share; -np %d fills one after the other",
+                       processes, nodes, processes);
+    options->num_gpus = processes / nodes;
+    return 0;
+}
+
+/* horovodrun's -np 4 --min-np 2: an elastic run starts once there are four slots, takes all that
+ * there are, and goes on with two. Without another limit it goes on with no fewer than -np. */
+static void take_start_ranks(struct options *options)
+{
+    struct options_members *members = &options->members;
+    bool                    is_elastic = options_are_elastic(options);
+
+    if (options->num_ranks == 0 || options->command != COMMAND_RUN || options->per_node ||
+        (!is_elastic &&
+         (options->discovery_script == NULL || members->recovery == RECOVERY_FULL)))
+        return;
+    members->start_ranks = options->num_ranks;
+    options->num_ranks = 0;
+    if (members->min_ranks == 0 && members->min_nodes == 0 && members->worlds == NULL)
+        members->min_ranks = members->start_ranks;
+}
+
 /* Refuses combinations of --spares, --nnodes, --per-node and related options that make no
  * sense. */
 static int members_check(const struct options *options, struct error *err)
@@ -210,15 +251,21 @@ static int members_check(const struct options *options, struct error *err)
     if (members->max_nodes > 0 && members->min_nodes > members->max_nodes)
         return err_set(err, "a minimum of %d nodes is more than the maximum of %d",
                        members->min_nodes, members->max_nodes);
-    if (members->max_ranks > 0 && members->min_ranks > members->max_ranks)
-        return err_set(err, "--min-np %d is more than --max-np %d", members->min_ranks,
-                       members->max_ranks);
     if (options->per_node && (options->num_ranks > 0 || options->one_gpu_per_rank))
         return err_set(err, "--per-node cannot be used together with %s%s",
                        options->num_ranks > 0 ? "-np" : "--one-gpu-per-rank",
                        options->num_ranks > 0 ? ": --num_nodes limits the nodes" : "");
-    if (options->num_ranks > 0 && (members->spares > 0 || options_are_elastic(options)))
-        return err_set(err, "-np cannot be used together with %s: write --num_nodes and --num_gpus",
-                       members->spares > 0 ? "--spares" : "--nnodes MIN:MAX or --min-np");
+    if (members->start_ranks > 0 && members->min_ranks > members->start_ranks)
+        return err_set(err, "--min-np %d is more than -np %d, with which the run starts",
+                       members->min_ranks, members->start_ranks);
+    if (members->max_ranks > 0 && members->start_ranks > members->max_ranks)
+        return err_set(err, "-np %d, with which the run starts, is more than --max-np %d",
+                       members->start_ranks, members->max_ranks);
+    if (members->max_ranks > 0 && members->min_ranks > members->max_ranks)
+        return err_set(err, "--min-np %d is more than --max-np %d", members->min_ranks,
+                       members->max_ranks);
+    if (options->num_ranks > 0 && members->spares > 0)
+        return err_set(err, "-np cannot be used together with --spares: write --num_nodes and "
+                            "--num_gpus");
     return 0;
 }

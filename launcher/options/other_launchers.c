@@ -40,16 +40,44 @@ static const struct other_option others[] = {
       "--connect-timeout=SECONDS", .has_arg = true },
     { "local-ranks-filter", .instead = "torchrun's; write --show-ranks=0,3-5", .has_arg = true },
 
-    { "num-processes", .same = "np" },
+    { "num-processes", .same = "np", .set = set_processes },
     { "num-machines", .same = "num_nodes" },
     { "main-process-ip", .same = "master_addr" },
     { "main-process-port", .same = "master_port" },
     { "machine-rank", .instead = "accelerate's; leave it out: muster starts all nodes",
       .has_arg = true },
     { "multi-gpu", .instead = "accelerate's; leave it out" },
-    { "config-file", .instead = "accelerate's; leave it out, and put hosts and slots "
-      "into a hostfile", .has_arg = true },
+    { "config-file", .same = "accelerate" },
     { "use-deepspeed", .instead = "accelerate's; set ACCELERATE_USE_DEEPSPEED=true with --env" },
+    { "zero-stage", .instead = "accelerate's; write --env ACCELERATE_DEEPSPEED_ZERO_STAGE=N",
+      .has_arg = true },
+    { "deepspeed-config-file", .instead = "accelerate's; write --env "
+      "ACCELERATE_DEEPSPEED_CONFIG_FILE=FILE", .has_arg = true },
+    { "gradient-accumulation-steps", .instead = "accelerate's; write --env "
+      "ACCELERATE_GRADIENT_ACCUMULATION_STEPS=N", .has_arg = true },
+    { "gradient-clipping", .instead = "accelerate's; write --env ACCELERATE_GRADIENT_CLIPPING=X",
+      .has_arg = true },
+    { "offload-", .instead = "accelerate's; put it into a file for --config_file",
+      .has_arg = true },
+    { "zero3-", .instead = "accelerate's; put it into a file for --config_file",
+      .has_arg = true },
+    { "deepspeed-hostfile", .same = "hostfile" },
+    { "deepspeed-inclusion-filter", .same = "include" },
+    { "deepspeed-exclusion-filter", .same = "exclude" },
+    { "deepspeed-multinode-launcher", .instead = "accelerate's; leave it out", .has_arg = true },
+    { "use-fsdp", .instead = "accelerate's; put it into a file for --config_file" },
+    { "fsdp-", .instead = "accelerate's; put it into a file for --config_file", .has_arg = true },
+    { "use-megatron-lm", .instead = "accelerate's; put it into a file for --config_file" },
+    { "megatron-lm-", .instead = "accelerate's; put it into a file for --config_file",
+      .has_arg = true },
+    { "dynamo-", .instead = "accelerate's; put it into a file for --config_file",
+      .has_arg = true },
+    { "gpu-ids", .instead = "accelerate's; write --include=HOST:0,1", .has_arg = true },
+    { "same-network", .instead = "accelerate's; leave it out" },
+    { "main-training-function", .instead = "accelerate's; leave it out", .has_arg = true },
+    { "cpu", .instead = "accelerate's; write --env ACCELERATE_USE_CPU=true" },
+    { "enable-cpu-affinity", .instead = "accelerate's; write --bind_cores_to_rank" },
+    { "mpirun-hostfile", .same = "hostfile" },
     { "num-cpu-threads-per-process", .instead = "accelerate's; write --env OMP_NUM_THREADS=N",
       .has_arg = true },
     { "mixed-precision", .instead = "accelerate's; set ACCELERATE_MIXED_PRECISION with --env",
@@ -92,7 +120,8 @@ static const struct other_option others[] = {
     { "f", FOR_WORLD, .instead = "mpiexec's, write --hostfile=FILE; or pdsh's, write --fanout=N",
       .has_arg = true },
     { "genv", .instead = "mpirun's; write --env NAME=VALUE" },
-    { "genvall", .instead = "mpirun's; name each variable with --env NAME" },
+    { "genvall", .same = "env", .value = "*" },
+    { "env-all", .same = "env", .value = "*" },
     { "map-by", .same = "num_gpus", .set = set_map_by },
     { "rank-by", .same = "num_gpus", .set = set_rank_by },
     { "bind-to", .same = "bind_core_list", .set = set_bind_to },
@@ -112,11 +141,44 @@ static const struct other_option others[] = {
     { "gres", .instead = "srun's; write --num_gpus=N", .has_arg = true },
     { "c", FOR_WORLD, .instead = "srun's; write --bind_cores_to_rank", .has_arg = true },
     { "cpus-per-task", .instead = "srun's; write --bind_cores_to_rank", .has_arg = true },
-    { "export", .instead = "srun's; write --env NAME", .has_arg = true },
+    { "export", .instead = "srun's; write --env NAME, --env 'HF_*' or --env-all", .has_arg = true },
     { "gpus", .instead = "srun's; write --num_gpus=N per host, or -np N in all", .has_arg = true },
 
     { "num-proc", .same = "np" },
     { "slots-per-host", .same = "num_gpus" },
+    { "slots", .same = "num_gpus" },
+    { "min-num-proc", .same = "min-np" },
+    { "max-num-proc", .same = "max-np" },
+    { "elastic-timeout", .same = "max-wait" },
+    { "reset-limit", .instead = "horovodrun's; leave it out: --max-restarts limits failures, and "
+      "--max-wait the wait for hosts", .has_arg = true },
+    { "blacklist-cooldown-range", .instead = "horovodrun's; leave it out: a node that failed is "
+      "tried again after 30 s, then 60 s ... 30 min", .has_arg = true },
+    { "autotune", .instead = "horovodrun's; write --env HOROVOD_AUTOTUNE=1" },
+    { "no-stall-check", .instead = "horovodrun's; write --env HOROVOD_STALL_CHECK_DISABLE=1" },
+    { "hierarchical-allreduce", .instead = "horovodrun's; write --env "
+      "HOROVOD_HIERARCHICAL_ALLREDUCE=1" },
+    { "hierarchical-allgather", .instead = "horovodrun's; write --env "
+      "HOROVOD_HIERARCHICAL_ALLGATHER=1" },
+    { "timeline-filename", .instead = "horovodrun's; write --env HOROVOD_TIMELINE=FILE",
+      .has_arg = true },
+    { "fusion-threshold-mb", .instead = "horovodrun's; write --env HOROVOD_FUSION_THRESHOLD=BYTES",
+      .has_arg = true },
+    { "cycle-time-ms", .instead = "horovodrun's; write --env HOROVOD_CYCLE_TIME=MS",
+      .has_arg = true },
+    { "cache-capacity", .instead = "horovodrun's; write --env HOROVOD_CACHE_CAPACITY=N",
+      .has_arg = true },
+    { "gloo-timeout-seconds", .instead = "horovodrun's; write --env "
+      "HOROVOD_GLOO_TIMEOUT_SECONDS=N", .has_arg = true },
+    { "log-level", .instead = "horovodrun's; write --env HOROVOD_LOG_LEVEL=LEVEL, or muster -v",
+      .has_arg = true },
+    { "disable-cache", .instead = "horovodrun's; leave it out: muster keeps no results of checks" },
+    { "check-build", .instead = "horovodrun's; write muster doctor" },
+    { "ssh-identity-file", .instead = "horovodrun's; write IdentityFile into ~/.ssh/config, or use "
+      "ssh-add", .has_arg = true },
+    { "mpi-args", .instead = "horovodrun's; leave it out: muster starts no mpirun",
+      .has_arg = true },
+    { "tcp", .instead = "horovodrun's; leave it out" },
     { "prefix-output-with-timestamp", .same = "timestamps" },
     { "gloo", .instead = "horovodrun's; leave it out" },
     { "mpi", .instead = "horovodrun's; leave it out" },
@@ -179,11 +241,14 @@ const struct other_option *other_launchers_find(const char *name, size_t length,
     return NULL;
 }
 
+/* A known name that ends with '-' is the beginning of several. */
 static bool is_name(const char *name, size_t length, const char *known)
 {
-    size_t i;
+    size_t i, known_length = strlen(known);
 
-    if (length != strlen(known))
+    if (known[known_length - 1] == '-' && known_length < length)
+        length = known_length;
+    if (length != known_length)
         return false;
     for (i = 0; i < length; i++)
         if (name[i] != known[i] && !(name[i] == '_' && known[i] == '-'))

@@ -52,8 +52,14 @@ muster kill -s USR1 x | 2 | no run 'x'
 # All unknown options at once, but none of the script's
 $on_hosts --foo 3 --bar four --baz train.py --lr 1 | 2 | unknown option --foo | unknown option --bar | unknown option --baz
 # accelerate
-$on_hosts --config_file default.yaml --multi_gpu train.py | 2 | --config_file: it is accelerate's | --multi_gpu: it is accelerate's
-$on_hosts --num_processes 3 --num_machines 2 train.py | 0 | 3 ranks on 2 nodes
+$on_hosts --config_file none.yaml train.py | 65 | none.yaml: No such file
+$on_hosts --multi_gpu --zero_stage 3 --gpu_ids 0,1 train.py | 2 | --multi_gpu: it is accelerate's | --zero_stage: .*--env ACCELERATE_DEEPSPEED_ZERO_STAGE=N | --gpu_ids: .*--include=HOST:0,1
+$on_hosts --use_fsdp --fsdp_sharding_strategy FULL_SHARD --fsdp_offload_params true train.py | 2 | --use_fsdp: it is accelerate's; put it into a file for --config_file | --fsdp_sharding_strategy: it is | --fsdp_offload_params: it is
+$on_hosts --num_processes 4 --num_machines 2 train.py | 0 | 4 ranks on 2 nodes
+muster --dry-run -H te1:8,te2:8 --num_processes 8 --num_machines 2 train.py | 0 | 8 ranks on 2 nodes
+$on_hosts --num_processes 3 --num_machines 2 train.py | 2 | --num_processes 3 is no multiple of --num_machines 2: .*-np 3 fills one after the other
+$on_hosts --num_processes 3 train.py | 0 | 3 ranks on 2 nodes
+muster --dry-run --deepspeed_hostfile hosts --deepspeed_inclusion_filter te1 train.py | 0 | 2 ranks on 1 node
 # mpirun, mpiexec, srun, horovodrun
 muster --dry-run -n 3 --host te1:2,te2:2 -x A=1 ./a.out | 0 | 3 ranks on 2 nodes | ^  .*\<A\>
 muster --dry-run -host te1:2 -npernode 1 a.out | 0 | 1 rank on 1 node
@@ -82,6 +88,12 @@ muster --app contexts | 2 | --app: it is mpirun's; write its lines as NAME:N SCR
 muster -np 1 sh : -np 2 sh | 2 | ':' before '-np': for several scripts write --role NAME:N before each
 muster --dry-run -np 4 -H te1:2,te2:2 -p 2222 --gloo train.py | 2 | --gloo: it is horovodrun's
 muster --dry-run --num-proc 4 -H te1:2,te2:2 -p 2222 train.py | 0 | 4 ranks on 2 nodes | port 2222|this machine
+muster --dry-run --num-proc 4 --slots 2 -H te1:2,te2:2 --min-num-proc 2 --max-num-proc 4 train.py | 0 | 4 ranks on 2 nodes
+$on_hosts --reset-limit 3 --timeline-filename t.json --autotune train.py | 2 | --reset-limit: .*--max-restarts | --timeline-filename: .*--env HOROVOD_TIMELINE=FILE | --autotune: .*--env HOROVOD_AUTOTUNE=1
+$on_hosts --fusion-threshold-mb 64 --no-stall-check --mpi-args=-x train.py | 2 | HOROVOD_FUSION_THRESHOLD=BYTES | HOROVOD_STALL_CHECK_DISABLE=1 | muster starts no mpirun
+HF_HOME=/h MUSTER_TRANSPORT=ssh muster -v --dry-run -H te1:1,te2:1 train.py | 0 | not passed to the ranks, though .*HF_HOME.*--env-all
+HF_HOME=/h MUSTER_TRANSPORT=ssh muster -v --dry-run -H te1:1,te2:1 --env 'HF_*' --env 'NONE_*' train.py | 0 | HF_HOME=/h | warning: --env 'NONE_\*': no variable
+OWN_A=1 MUSTER_TRANSPORT=ssh muster -v --dry-run -H te1:1,te2:1 -genvall ./a.out | 0 | OWN_A=1
 # pdsh, clush
 muster exec -f hosts date | 2 | 'hosts' is a file, and -f is --fanout; write --hostfile=hosts
 muster exec -f many date | 2 | 'many' is not a number

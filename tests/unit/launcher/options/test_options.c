@@ -270,6 +270,17 @@ static void other_launchers(void **state)
     ACCEPT("--nnodes", "1:4", "--worlds=16,12,8", "--recovery", "full", "--max-wait=2m", "x");
     ACCEPT("-m", "--nproc-per-node", "gpu", "--nnodes", "2:2", "--max_restarts=0", "pkg.train");
     assert_true(options.module && options.num_nodes == 2 && options.num_gpus == -1);
+    ACCEPT("-np", "8", "--min-np", "4", "--max-np=9", "x");
+    assert_true(options.members.start_ranks == 8 && options.num_ranks == 0);
+    assert_true(options.members.min_ranks == 4 && options.members.max_ranks == 9);
+    ACCEPT("-np", "8", "--max-np=9", "x");
+    assert_int_equal(options.members.min_ranks, 8);
+    ACCEPT("-np", "8", "--nnodes=1:4", "x");
+    assert_true(options.members.start_ranks == 8 && options.members.min_ranks == 0);
+    ACCEPT("--num_processes", "8", "--num_machines", "2", "x");
+    assert_true(options.num_gpus == 4 && options.num_nodes == 2 && options.num_ranks == 0);
+    ACCEPT("--num_processes", "8", "-np", "6", "x");
+    assert_int_equal(options.num_ranks, 6);
     ACCEPT("--f", "y"); /* a prefix of deepspeed's --force_multi, not pdsh's -f */
     assert_true(options.force_multi);
 }
@@ -314,7 +325,11 @@ static void refusals(void **state)
     REFUSE("a minimum of 3 nodes is more than the maximum of 2", "--min_elastic_nodes=3",
            "--max_elastic_nodes", "2", "x");
     REFUSE("--min-np 8 is more", "--min-np", "8", "--max-np=4", "x");
-    REFUSE("--num_nodes and --num_gpus", "-np", "8", "--min-np", "4", "x");
+    REFUSE("--min-np 9 is more than -np 8", "-np", "8", "--min-np", "9", "x");
+    REFUSE("-np 8, with which the run starts, is more than --max-np 7", "-np", "8", "--max-np", "7",
+           "x");
+    REFUSE("--num_processes 7 is no multiple of --num_machines 2", "--num_processes", "7",
+           "--num_machines=2", "x");
     REFUSE("--num_nodes and --num_gpus", "-np", "8", "--spares", "1", "x");
     REFUSE("16,12,8", "--worlds", "16,0", "x");
     REFUSE("16,12,8", "--worlds", "16,,8", "x");
