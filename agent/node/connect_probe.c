@@ -25,6 +25,9 @@ static int         call_open(const struct call *call);
 static bool        read_ipv6(const char *text, struct sockaddr_in6 *address);
 static void        connected_cb(evutil_socket_t fd, short what, void *arg);
 static void        token_cb(evutil_socket_t fd, short what, void *arg);
+static bool        has_token(const struct call *call);
+static bool        has_load(const struct call *call);
+static void        load_cb(evutil_socket_t fd, short what, void *arg);
 static void        call_over(struct call *call, const char *why);
 static const char *reason(int error);
 static void        late_cb(evutil_socket_t fd, short what, void *arg);
@@ -169,11 +172,36 @@ static void token_cb(evutil_socket_t fd, short what, void *arg)
     call->have += got > 0 ? (size_t)got : 0;
     if (got > 0 && call->have < sizeof call->got)
         return;
-    if (call->have == sizeof call->got &&
-        memcmp(call->got, call->probe->token, sizeof call->got) == 0)
-        call_over(call, NULL);
-    else
+    if (!has_token(call)) {
         call_over(call, got < 0 ? reason(errno) : "another program answers there");
+    } else if (call->probe->wants_load && !has_load(call)) {
+        event_del(call->event);
+        event_assign(call->event, call->probe->base, fd, EV_READ, load_cb, call);
+        xevent_add(call->event, NULL);
+    } else {
+        call_over(call, NULL);
+    }
+}
+
+static bool has_token(const struct call *call)
+{
+    return call->have >= sizeof call->got &&
+           memcmp(call->got, call->probe->token, sizeof call->got) == 0;
+}
+
+/* Has a part of the load arrived? A packet that is lost by chance holds up all behind it. Whatever
+ * ends the connection early, it is not the loss of packets. */
+static bool has_load(const struct call *call)
+{
+    char byte;
+
+    return recv(call->fd, &byte, 1, MSG_PEEK) >= 0 || (errno != EAGAIN && errno != EINTR);
+}
+
+static void load_cb(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd, (void)what;
+    call_over(arg, NULL);
 }
 
 /* When the last call is over, all are. */
@@ -198,8 +226,11 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
     size_t                i;
 
     (void)fd, (void)what;
-    for (i = 0; i < probe->count; i++)
-        call_end(&probe->call[i], "timed out");
+    for (i = 0; i < probe->count; i++) {
+        probe->call[i].is_lossy = probe->call[i].fd >= 0 && has_token(&probe->call[i]) &&
+                                  !has_load(&probe->call[i]);
+        call_end(&probe->call[i], has_token(&probe->call[i]) ? NULL : "timed out");
+    }
     probe->done(probe, probe->arg);
 }
 

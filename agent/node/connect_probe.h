@@ -1,7 +1,8 @@
 /* connect_probe.h - which of these addresses can this node connect to?
  *
  * Connects to all at once, with one deadline. Each must send the token: an address alone
- * proves nothing, since many machines have a 172.17.0.1.
+ * proves nothing, since many machines have a 172.17.0.1. Full packets may follow the token: where
+ * the network loses those, programs connect and then wait for ever.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_CONNECT_PROBE_H
@@ -13,11 +14,13 @@
 #include <event2/event.h>
 
 #define CALL_TOKEN_BYTES 16
+#define CALL_LOAD_BYTES  (12 << 10) /* more than one packet of any usual size */
 
 struct call {
     char         *address;
     int           port, node; /* node: the caller's number for the node */
     bool          reached;
+    bool          is_lossy;      /* reached, but no full packet arrived */
     char          interface[32]; /* the local interface of the connection */
     char          why[96];       /* why it was not reached */
 
@@ -32,6 +35,7 @@ struct connect_probe {
     struct call       *call; /* in the order in which they were added */
     size_t             count, open;
     unsigned char      token[CALL_TOKEN_BYTES];
+    bool               wants_load; /* set it before connect_probe_begin() */
     struct event_base *base;
     struct event      *late;
     void             (*done)(struct connect_probe *probe, void *arg);

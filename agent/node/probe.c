@@ -19,6 +19,7 @@
 #include "xevent.h"
 
 #define REST_S 0.1
+#define LOSSY  "large packets from there do not arrive, small ones do; compare the MTU on the way"
 
 /* Which addresses of PROBE connect a call belongs to. */
 #define OF_NODE 0 /* those that node 0 has */
@@ -30,6 +31,7 @@ struct probe {
     void                 *arg;
     unsigned char         token[CALL_TOKEN_BYTES];
     int                   listen_fd;
+    bool                  sends_load; /* to those that call */
     struct event         *caller; /* a connection has arrived */
     struct event         *rest;   /* after accept() failed for lack of a descriptor */
     struct event         *late;   /* ends listening */
@@ -116,6 +118,7 @@ static int listen_begin(struct probe *probe, const json_t *body, struct error *e
         return -1;
     if (timeout_ms < 0 || timeout_ms > PROBE_TIMEOUT_MAX_MS)
         return err_set(err, "PROBE frame: \"timeout_ms\" is invalid");
+    probe->sends_load = json_is_true(json_object_get(body, "load"));
     probe->listen_fd = port_listen(&port, &why);
     if (probe->listen_fd < 0) {
         probe->answer(json_pack("{s:s, s:s}", "op", "listen", "error", why.text), probe->arg);
@@ -138,6 +141,7 @@ static int listen_begin(struct probe *probe, const json_t *body, struct error *e
 static void caller_cb(evutil_socket_t fd, short what, void *arg)
 {
     const struct timeval rest = clock_interval(REST_S);
+    static const char    load[CALL_LOAD_BYTES];
     struct probe        *probe = arg;
     int                  caller = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
@@ -147,8 +151,11 @@ static void caller_cb(evutil_socket_t fd, short what, void *arg)
         xevent_add(probe->rest, &rest);
         return;
     }
-    /* 16 bytes always fit the buffer of a new connection. */
+    /* The buffer of a new connection has room for both. The token leaves at once, in a packet of
+     * its own. */
     send(caller, probe->token, sizeof probe->token, MSG_NOSIGNAL);
+    if (probe->sends_load)
+        send(caller, load, sizeof load, MSG_NOSIGNAL);
     close(caller);
 }
 
@@ -193,6 +200,7 @@ static int connect_begin(struct probe *probe, const json_t *body, struct error *
         return err_set(err, "PROBE frame: \"port\" or \"timeout_ms\" is invalid");
     connect_probe_end(probe);
     probe->tries = connect_probe_new(probe->base, probe->token, reached_cb, probe);
+    probe->tries->wants_load = json_is_true(json_object_get(body, "load"));
     probe->unnamed = why != NULL ? xstrdup(why) : NULL;
     if (add_addresses(probe, json_object_get(body, "addresses"), (int)port, OF_NODE, err) < 0 ||
         (named != NULL && add_addresses(probe, named, (int)port, OF_NAME, err) < 0))
@@ -226,12 +234,18 @@ static void reached_cb(struct connect_probe *tries, void *arg)
     json_t       *reached = json_array();
     const char   *why = why_unreached(probe, tries);
     json_t       *answer = json_pack("{s:s, s:o}", "op", "connect", "reached", reached);
+    json_t       *entry;
     size_t        i;
 
-    for (i = 0; i < tries->count; i++)
-        if (tries->call[i].reached && tries->call[i].node == OF_NODE)
-            json_array_append_new(reached, json_pack("{s:s, s:s}", "addr", tries->call[i].address,
-                                                     "if", tries->call[i].interface));
+    for (i = 0; i < tries->count; i++) {
+        if (!tries->call[i].reached || tries->call[i].node != OF_NODE)
+            continue;
+        entry = json_pack("{s:s, s:s}", "addr", tries->call[i].address, "if",
+                          tries->call[i].interface);
+        if (tries->call[i].is_lossy)
+            json_object_set_new(entry, "lossy", json_true());
+        json_array_append_new(reached, entry);
+    }
     if (why != NULL)
         json_object_set_new(answer, "name", json_string(why));
     connect_probe_end(probe);
@@ -269,6 +283,7 @@ static int peers_begin(struct probe *probe, const json_t *body, struct error *er
         return err_set(err, "PROBE frame: \"peers\" or \"timeout_ms\" is invalid");
     connect_probe_end(probe);
     probe->tries = connect_probe_new(probe->base, probe->token, peers_cb, probe);
+    probe->tries->wants_load = json_is_true(json_object_get(body, "load"));
     json_array_foreach(list, i, peer)
         if (add_peer(probe, peer, err) < 0)
             return -1;
@@ -283,9 +298,11 @@ static void peers_cb(struct connect_probe *tries, void *arg)
     size_t        i;
 
     for (i = 0; i < tries->count; i++)
-        if (!tries->call[i].reached)
-            json_array_append_new(unreached, json_pack("{s:i, s:s}", "node", tries->call[i].node,
-                                                       "why", tries->call[i].why));
+        if (!tries->call[i].reached || tries->call[i].is_lossy)
+            json_array_append_new(unreached,
+                                  json_pack("{s:i, s:s}", "node", tries->call[i].node, "why",
+                                            tries->call[i].is_lossy ? LOSSY
+                                                                    : tries->call[i].why));
     connect_probe_end(probe);
     probe->answer(json_pack("{s:s, s:o}", "op", "peers", "unreached", unreached), probe->arg);
 }

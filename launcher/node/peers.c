@@ -70,8 +70,8 @@ struct peers *peers_begin(struct event_base *base, const struct peers_question *
     peers->pairs = (struct unreachable_pairs){ .node = peers->who, .nodes = peers->count };
     for (i = 0; i < peers->count && peers->count > 1; i++)
         await(peers, &peers->peer[i],
-              json_pack("{s:s, s:s, s:i}", "op", "listen", "token", peers->token, "timeout_ms",
-                        (int)(PEERS_S * 1000)));
+              json_pack("{s:s, s:s, s:b, s:i}", "op", "listen", "token", peers->token, "load", true,
+                        "timeout_ms", (int)(PEERS_S * 1000)));
     if (peers->awaited == 0)
         limit = (struct timeval){ 0 };
     xevent_add(peers->late, &limit);
@@ -229,8 +229,8 @@ static void call_all(struct peers *peers)
     for (i = 0; i < peers->count; i++)
         if (peers->peer[i].port > 0)
             await(peers, &peers->peer[i],
-                  json_pack("{s:s, s:s, s:i, s:o}", "op", "peers", "token", peers->token,
-                            "timeout_ms", CALL_MS, "peers", calls_of(peers, i)));
+                  json_pack("{s:s, s:s, s:b, s:i, s:o}", "op", "peers", "token", peers->token,
+                            "load", true, "timeout_ms", CALL_MS, "peers", calls_of(peers, i)));
     if (peers->awaited == 0)
         finish(peers);
 }

@@ -15,7 +15,7 @@ static void   add_candidate(struct master *master, const char *given,
                             struct master_candidate candidate);
 static int    rank_of(const struct master_candidate *candidate, const char *given);
 static size_t best(const struct master *master);
-static bool   reached_by_all(const struct master *master, size_t candidate);
+static bool   reached_by_all(const struct master *master, size_t candidate, bool without_loss);
 static int    nobody_wins(const struct master *master, const struct plan *plan,
                           struct error *err);
 static char **reached_by(const struct master *master, size_t node, size_t candidate);
@@ -30,6 +30,7 @@ int master_init(struct master *master, const struct plan *plan, size_t first, co
 
     *master = (struct master){ .nodes = plan->nodes, .first = first };
     master->reached_by = xcalloc(plan->nodes * MASTER_CANDIDATES_MAX, sizeof *master->reached_by);
+    master->is_lossy = xcalloc(plan->nodes * MASTER_CANDIDATES_MAX, sizeof *master->is_lossy);
     json_array_foreach(json_object_get(hello, "addresses"), i, entry) {
         const char *iface = json_string_value(json_object_get(entry, "if"));
         const char *addr = json_string_value(json_object_get(entry, "addr"));
@@ -78,6 +79,7 @@ void master_clear(struct master *master)
     for (i = 0; master->reached_by != NULL && i < master->nodes * MASTER_CANDIDATES_MAX; i++)
         free(master->reached_by[i]);
     free(master->reached_by);
+    free(master->is_lossy);
     *master = (struct master){ 0 };
 }
 
@@ -107,6 +109,8 @@ int master_answer(struct master *master, size_t node, const json_t *body, struct
                 continue;
             free(*reached_by(master, node, c));
             *reached_by(master, node, c) = xstrdup(iface);
+            master->is_lossy[node * MASTER_CANDIDATES_MAX + c] =
+                json_is_true(json_object_get(entry, "lossy"));
         }
     }
     return 0;
@@ -119,12 +123,24 @@ const char *master_found(const struct master *master)
     return c < master->candidates ? master->candidate[c].addr : NULL;
 }
 
-/* Returns the first candidate that all have reached, or the number of candidates. */
+bool master_is_lossy(const struct master *master, size_t node)
+{
+    size_t c = best(master);
+
+    return c < master->candidates && master->is_lossy[node * MASTER_CANDIDATES_MAX + c];
+}
+
+/* Returns the first candidate that all have reached, without loss if there is one, or the number of
+ * candidates. */
 static size_t best(const struct master *master)
 {
     size_t c = 0;
 
-    while (c < master->candidates && !reached_by_all(master, c))
+    while (c < master->candidates && !reached_by_all(master, c, true))
+        c++;
+    if (c < master->candidates)
+        return c;
+    for (c = 0; c < master->candidates && !reached_by_all(master, c, false);)
         c++;
     return c;
 }
@@ -165,12 +181,14 @@ void master_apart(const struct master *master, bool *is_apart)
                              *reached_by(master, node, where) == NULL;
 }
 
-static bool reached_by_all(const struct master *master, size_t candidate)
+static bool reached_by_all(const struct master *master, size_t candidate, bool without_loss)
 {
     size_t node;
 
     for (node = 0; node < master->nodes; node++)
-        if (node != master->first && *reached_by(master, node, candidate) == NULL)
+        if (node != master->first &&
+            (*reached_by(master, node, candidate) == NULL ||
+             (without_loss && master->is_lossy[node * MASTER_CANDIDATES_MAX + candidate])))
             return false;
     return true;
 }

@@ -19,6 +19,7 @@
 #include "xalloc.h"
 
 #define PROBE_CONNECT_MS 2000
+#define LOAD_NODES_MAX   1024
 #define PROBE_S          10.0 /* for the answer to a PROBE */
 #define MASTER_PORTS     100  /* that generations use in turn */
 #define REPEATS          5    /* ARP may fail for seconds if a neighbor table is full */
@@ -55,12 +56,14 @@ static void ask_port(struct run *run, struct node *node);
 static bool must_reach(const struct run *run);
 static bool is_named(const struct run *run);
 static void ask_to_reach(struct run *run, struct node *node);
+static bool sends_load(const struct run *run);
 static bool lacks_iface(struct node *node);
 static bool owes(const struct run *run, const struct node *node);
 static void has_given(struct run *run, struct node *node);
 static bool has_all(const struct run *run, const struct node *node);
 static int  choose_address(struct run *run);
 static void caution(struct run *run);
+static void caution_lossy(struct run *run);
 static void give_up_apart(struct run *run, const char *why);
 static bool take_error(struct node *node, const json_t *body);
 static int  take_answer(struct run *run, struct node *node, const json_t *body,
@@ -287,9 +290,16 @@ static void ask_first(struct run *run, struct node *node)
         node_enter(node, NODE_PROBING, PROBE_S);
     if (must_reach(run) || is_named(run))
         node_send(node, FRAME_PROBE,
-                  json_pack("{s:s, s:s}", "op", "listen", "token", rendezvous->token));
+                  json_pack("{s:s, s:s, s:b}", "op", "listen", "token", rendezvous->token, "load",
+                            sends_load(run)));
     if (!run->options->no_ssh)
         ask_port(run, node);
+}
+
+/* Node 0 sends full packets to each node from each of its addresses. */
+static bool sends_load(const struct run *run)
+{
+    return run->plan->nodes <= LOAD_NODES_MAX;
 }
 
 /* With iface= in the hostfile, NCCL and Gloo get a name that they would not find. */
@@ -327,9 +337,9 @@ static void ask_port(struct run *run, struct node *node)
 static void ask_to_reach(struct run *run, struct node *node)
 {
     const struct rendezvous *rendezvous = run->rendezvous;
-    json_t *body = json_pack("{s:s, s:s, s:i, s:i, s:o}", "op", "connect", "token",
-                             rendezvous->token, "port", rendezvous->probe_port, "timeout_ms",
-                             PROBE_CONNECT_MS, "addresses",
+    json_t *body = json_pack("{s:s, s:s, s:b, s:i, s:i, s:o}", "op", "connect", "token",
+                             rendezvous->token, "load", sends_load(run), "port",
+                             rendezvous->probe_port, "timeout_ms", PROBE_CONNECT_MS, "addresses",
                              !is_first(run, node) ? master_addresses(&rendezvous->master)
                                                   : json_array());
 
@@ -464,6 +474,8 @@ int rendezvous_choose(struct run *run)
         outcome_cause(&run->outcome, EXIT_UNREACHABLE, "check failed before any rank was started:");
         return -1;
     }
+    if (run->plan->command != COMMAND_CHECK) /* its report has all pairs */
+        caution_lossy(run);
     outcome_tell(&run->outcome);
     if (world->master_addr == NULL)
         world->master_addr = xstrdup("127.0.0.1");
@@ -509,6 +521,21 @@ static void caution(struct run *run)
             outcome_caution(&run->outcome, run->plan->node[i].host, "%s", text);
         free(text);
     }
+}
+
+static void caution_lossy(struct run *run)
+{
+    const struct rendezvous *rendezvous = run->rendezvous;
+    const char              *first = run->plan->node[world_now(run)->first_node].host;
+    size_t                   i;
+
+    for (i = 0; i < rendezvous->master.nodes; i++)
+        if (master_is_lossy(&rendezvous->master, i))
+            outcome_caution(&run->outcome, run->plan->node[i].host,
+                            "large packets from %s at %s do not arrive, small ones do: ranks "
+                            "connect, and then wait for ever; use the same MTU on the whole path: "
+                            "ip link; ping -M do -s 1472 %s",
+                            first, master_found(&rendezvous->master), first);
 }
 
 /* Gives up the nodes that the others cannot reach: other nodes may take their places. Of two

@@ -42,6 +42,48 @@ def test_probe():
         agent.finish()
 
 
+def test_probe_of_large_packets():
+    """12 KiB follow the token if both sides are asked for them. Who keeps them back is lossy."""
+    token, one, two = 'ab' * 16, Agent(), Agent()
+    one.send('PROBE', {'op': 'listen', 'token': token, 'load': True})
+    port = one.wait('PROBED').body['port']
+    with socket.create_connection(('127.0.0.1', port), DEADLINE_S) as caller:
+        got = b''.join(iter(lambda: caller.recv(65536), b''))
+    assert got[:16] == bytes.fromhex(token) and len(got) == 16 + 12288, len(got)
+    ask = {'op': 'connect', 'token': token, 'load': True, 'port': port, 'timeout_ms': 60000,
+           'addresses': ['127.0.0.1']}
+    two.send('PROBE', ask)
+    assert two.wait('PROBED').body['reached'] == [{'addr': '127.0.0.1', 'if': 'lo'}]
+    with socket.create_server(('127.0.0.1', 0)) as silent:
+        two.send('PROBE', dict(ask, port=silent.getsockname()[1], timeout_ms=300))
+        caller = silent.accept()[0]
+        caller.sendall(bytes.fromhex(token))
+        assert two.wait('PROBED').body['reached'] == [
+            {'addr': '127.0.0.1', 'if': 'lo', 'lossy': True}]
+        caller.close()
+        two.send('PROBE', dict(ask, port=silent.getsockname()[1]))
+        caller = silent.accept()[0]
+        caller.sendall(bytes.fromhex(token))
+        caller.close()  # not what a network does
+        assert two.wait('PROBED').body['reached'] == [{'addr': '127.0.0.1', 'if': 'lo'}]
+        two.send('PROBE', dict(ask, port=silent.getsockname()[1]))
+        caller = silent.accept()[0]
+        caller.sendall(bytes.fromhex(token) + b'x')  # the rest may be late
+        assert two.wait('PROBED').body['reached'] == [{'addr': '127.0.0.1', 'if': 'lo'}]
+        caller.close()
+        two.send('PROBE', {'op': 'peers', 'token': token, 'load': True, 'timeout_ms': 300,
+                           'peers': [{'node': 7, 'addr': '127.0.0.1',
+                                      'port': silent.getsockname()[1]}]})
+        caller = silent.accept()[0]
+        caller.sendall(bytes.fromhex(token))
+        (pair,) = two.wait('PROBED').body['unreached']
+        assert pair['node'] == 7 and pair['why'].startswith('large packets from there'), pair
+        caller.close()
+    for agent in (one, two):
+        agent.send('STOP', {'grace_s': 0})
+        agent.finish()
+
+
 def refuses(port):
     try:
         socket.create_connection(('127.0.0.1', port), 1).close()

@@ -91,6 +91,27 @@ static void takes_the_first_that_all_reach(void **state)
     assert_string_equal(f->plan.node[2].iface, "eth9");
 }
 
+/* Full packets from the first one do not arrive at te3; if they do from none, it is the first. */
+static void prefers_an_address_without_loss(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_int_equal(master_init(&f->master, &f->plan, 0, f->hello, NULL), 0);
+    answer(f, 1, "{\"reached\":[{\"addr\":\"172.17.0.1\",\"if\":\"a\"},"
+                 "{\"addr\":\"10.0.0.1\",\"if\":\"b\"}]}");
+    answer(f, 2, "{\"reached\":[{\"addr\":\"172.17.0.1\",\"if\":\"c\",\"lossy\":true},"
+                 "{\"addr\":\"10.0.0.1\",\"if\":\"d\"}]}");
+    assert_string_equal(master_found(&f->master), "10.0.0.1");
+    assert_false(master_is_lossy(&f->master, 2));
+    answer(f, 1, "{\"reached\":[{\"addr\":\"10.0.0.1\",\"if\":\"b\",\"lossy\":true}]}");
+    assert_string_equal(master_found(&f->master), "172.17.0.1");
+    assert_true(master_is_lossy(&f->master, 2));
+    assert_false(master_is_lossy(&f->master, 1));
+    assert_false(master_is_lossy(&f->master, 0));
+    assert_int_equal(master_choose(&f->master, &f->plan, NULL), 0);
+    assert_string_equal(f->plan.node[2].iface, "c");
+}
+
 static void names_who_did_not_reach_what(void **state)
 {
     struct fixture *f = *state;
@@ -190,6 +211,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(launcher_frames_candidates, set_up, tear_down),
         cmocka_unit_test_setup_teardown(takes_the_first_that_all_reach, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(prefers_an_address_without_loss, set_up, tear_down),
         cmocka_unit_test_setup_teardown(names_who_did_not_reach_what, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tells_who_is_apart, set_up, tear_down),
         cmocka_unit_test_setup_teardown(keeps_what_the_user_gave, set_up, tear_down),
