@@ -41,6 +41,8 @@ int master_init(struct master *master, const struct plan *plan, size_t first, co
             add_candidate(master, given, (struct master_candidate){
                 xstrdup(addr), xstrdup(iface), json_is_true(json_object_get(entry, "loopback")) });
     }
+    master->has_given = given != NULL && master->candidates > 0 &&
+                        strcmp(master->candidate[0].addr, given) == 0;
     if (master->candidates > 0)
         return 0;
     return err_set(err, "%s: no network interface has an address", plan->node[first].host);
@@ -123,26 +125,29 @@ const char *master_found(const struct master *master)
     return c < master->candidates ? master->candidate[c].addr : NULL;
 }
 
-bool master_is_lossy(const struct master *master, size_t node)
+void master_lossy(const struct master *master, bool *is_lossy)
 {
-    size_t c = best(master);
+    size_t c = best(master), node;
 
-    return c < master->candidates && master->is_lossy[node * MASTER_CANDIDATES_MAX + c];
+    for (node = 0; node < master->nodes; node++)
+        is_lossy[node] =
+            c < master->candidates && master->is_lossy[node * MASTER_CANDIDATES_MAX + c];
 }
 
-/* Returns the first candidate that all have reached, without loss if there is one, or the number of
- * candidates. */
+/* Returns the first candidate that all have reached, the user's or without loss if there is one, or
+ * the number of candidates. */
 static size_t best(const struct master *master)
 {
-    size_t c = 0;
+    size_t c, first = 0;
 
-    while (c < master->candidates && !reached_by_all(master, c, true))
-        c++;
-    if (c < master->candidates)
-        return c;
-    for (c = 0; c < master->candidates && !reached_by_all(master, c, false);)
-        c++;
-    return c;
+    while (first < master->candidates && !reached_by_all(master, first, false))
+        first++;
+    if (first == 0 && master->has_given)
+        return first;
+    for (c = first; c < master->candidates; c++)
+        if (reached_by_all(master, c, true))
+            return c;
+    return first;
 }
 
 int master_choose(const struct master *master, struct plan *plan, struct error *err)

@@ -3,8 +3,8 @@
  * Node 0 lists its addresses and listens for a moment; every other node connects to each of
  * them. The first address that all could reach wins, and the interface by which a node reached
  * it becomes the node's NCCL_SOCKET_IFNAME. An address from which full packets arrive is better
- * than one whose network loses them. Nothing here does I/O: rendezvous.c sends the
- * probes and passes on the answers.
+ * than one whose network loses them, unless the user gave that one. Nothing here does I/O:
+ * rendezvous.c sends the probes and passes on the answers.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_MASTER_H
@@ -29,6 +29,7 @@ struct master {
     struct master_candidate candidate[MASTER_CANDIDATES_MAX]; /* in order of preference */
     size_t                  candidates;
     size_t                  nodes, first; /* first: the index of "node 0" */
+    bool                    has_given;    /* the first candidate is the user's --master_addr */
     char **reached_by; /* [node * MASTER_CANDIDATES_MAX + candidate]: interface, or NULL */
     bool  *is_lossy;   /* the same: reached, but full packets did not arrive */
 };
@@ -48,12 +49,12 @@ void master_apart(const struct master *master, bool *is_apart);
 /* Returns ["10.0.0.1", ...] for PROBE connect. */
 json_t *master_addresses(const struct master *master);
 
-/* Returns the first address that all have reached, without loss if there is one, borrowed; or
- * NULL. */
+/* Returns the first address that all have reached, the user's or without loss if there is one,
+ * borrowed; or NULL. */
 const char *master_found(const struct master *master);
 
-/* Do full packets from that address not arrive at the node? */
-bool master_is_lossy(const struct master *master, size_t node);
+/* Sets is_lossy, by node: do full packets from that address not arrive there? */
+void master_lossy(const struct master *master, bool *is_lossy);
 
 /* Takes the PROBED answer of a node other than 0. -1: it is malformed. */
 int master_answer(struct master *master, size_t node, const json_t *body, struct error *err);

@@ -527,15 +527,18 @@ static void caution_lossy(struct run *run)
 {
     const struct rendezvous *rendezvous = run->rendezvous;
     const char              *first = run->plan->node[world_now(run)->first_node].host;
+    bool                    *is_lossy = xcalloc(run->plan->nodes, sizeof *is_lossy);
     size_t                   i;
 
+    master_lossy(&rendezvous->master, is_lossy);
     for (i = 0; i < rendezvous->master.nodes; i++)
-        if (master_is_lossy(&rendezvous->master, i))
+        if (is_lossy[i])
             outcome_caution(&run->outcome, run->plan->node[i].host,
                             "large packets from %s at %s do not arrive, small ones do: ranks "
                             "connect, and then wait for ever; use the same MTU on the whole path: "
                             "ip link; ping -M do -s 1472 %s",
                             first, master_found(&rendezvous->master), first);
+    free(is_lossy);
 }
 
 /* Gives up the nodes that the others cannot reach: other nodes may take their places. Of two

@@ -91,6 +91,15 @@ static void takes_the_first_that_all_reach(void **state)
     assert_string_equal(f->plan.node[2].iface, "eth9");
 }
 
+static void assert_lossy(const struct fixture *f, bool one, bool two)
+{
+    bool is_lossy[3];
+
+    master_lossy(&f->master, is_lossy);
+    assert_false(is_lossy[0]);
+    assert_true(is_lossy[1] == one && is_lossy[2] == two);
+}
+
 /* Full packets from the first one do not arrive at te3; if they do from none, it is the first. */
 static void prefers_an_address_without_loss(void **state)
 {
@@ -102,14 +111,29 @@ static void prefers_an_address_without_loss(void **state)
     answer(f, 2, "{\"reached\":[{\"addr\":\"172.17.0.1\",\"if\":\"c\",\"lossy\":true},"
                  "{\"addr\":\"10.0.0.1\",\"if\":\"d\"}]}");
     assert_string_equal(master_found(&f->master), "10.0.0.1");
-    assert_false(master_is_lossy(&f->master, 2));
+    assert_lossy(f, false, false);
     answer(f, 1, "{\"reached\":[{\"addr\":\"10.0.0.1\",\"if\":\"b\",\"lossy\":true}]}");
     assert_string_equal(master_found(&f->master), "172.17.0.1");
-    assert_true(master_is_lossy(&f->master, 2));
-    assert_false(master_is_lossy(&f->master, 1));
-    assert_false(master_is_lossy(&f->master, 0));
+    assert_lossy(f, false, true);
     assert_int_equal(master_choose(&f->master, &f->plan, NULL), 0);
     assert_string_equal(f->plan.node[2].iface, "c");
+}
+
+/* The interfaces are those of the address that the ranks get. */
+static void keeps_a_given_address_with_loss(void **state)
+{
+    struct fixture *f = *state;
+
+    f->plan.master_addr = xstrdup("10.0.0.1");
+    assert_int_equal(master_init(&f->master, &f->plan, 0, f->hello, NULL), 0);
+    answer(f, 1, "{\"reached\":[{\"addr\":\"172.17.0.1\",\"if\":\"a\"},"
+                 "{\"addr\":\"10.0.0.1\",\"if\":\"b\",\"lossy\":true}]}");
+    answer(f, 2, "{\"reached\":[{\"addr\":\"172.17.0.1\",\"if\":\"c\"},"
+                 "{\"addr\":\"10.0.0.1\",\"if\":\"d\"}]}");
+    assert_string_equal(master_found(&f->master), "10.0.0.1");
+    assert_lossy(f, true, false);
+    assert_int_equal(master_choose(&f->master, &f->plan, NULL), 0);
+    assert_string_equal(f->plan.node[1].iface, "b");
 }
 
 static void names_who_did_not_reach_what(void **state)
@@ -212,6 +236,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(launcher_frames_candidates, set_up, tear_down),
         cmocka_unit_test_setup_teardown(takes_the_first_that_all_reach, set_up, tear_down),
         cmocka_unit_test_setup_teardown(prefers_an_address_without_loss, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(keeps_a_given_address_with_loss, set_up, tear_down),
         cmocka_unit_test_setup_teardown(names_who_did_not_reach_what, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tells_who_is_apart, set_up, tear_down),
         cmocka_unit_test_setup_teardown(keeps_what_the_user_gave, set_up, tear_down),
