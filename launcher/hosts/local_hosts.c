@@ -14,6 +14,7 @@
 #include "plan/environ.h"
 #include "xalloc.h"
 
+static int  wanted_slots(const struct options *options);
 static bool uses_gpus(const struct options *options);
 static int  take_visible(const struct options *options, const char *visible,
                          struct hostlist *hosts, struct error *err);
@@ -34,10 +35,14 @@ int local_hosts(const struct options *options, char *const *here, struct hostlis
         log_warn(VISIBLE_DEVICES "=%s is ignored: --%s chooses among all GPUs of this machine",
                  visible, options->include != NULL ? "include" : "exclude");
     if (slots == 0)
-        slots = most(options->members.start_ranks, most(1, most(options->num_ranks,
-                                                                options->num_gpus)));
+        slots = most(1, wanted_slots(options));
     hostlist_add(hosts, "localhost", slots);
     return 0;
+}
+
+static int wanted_slots(const struct options *options)
+{
+    return most(options->members.start_ranks, most(options->num_ranks, options->num_gpus));
 }
 
 /* Does the subcommand do anything with the GPUs of its hosts? */
@@ -53,7 +58,7 @@ static int take_visible(const struct options *options, const char *visible, stru
                         struct error *err)
 {
     struct strlist devices = { 0 };
-    int            wanted = most(options->num_ranks, options->num_gpus), gpus = local_gpus();
+    int            wanted = wanted_slots(options), gpus = local_gpus();
     char          *variable;
     int            rc = cuda_devices_read(visible, gpus, &devices, err);
 
@@ -63,13 +68,13 @@ static int take_visible(const struct options *options, const char *visible, stru
                  devices.count == 1 ? "GPU" : "GPUs");
     if (rc >= 0 && devices.count > 0 && wanted > (int)devices.count)
         rc = err_set(err, "%s %d: " VISIBLE_DEVICES "=%s has only %zu; ask for fewer, or unset it",
-                     options->num_ranks > 0 ? "-np" : "--num_gpus", wanted, visible, devices.count);
+                     wanted > options->num_gpus ? "-np" : "--num_gpus", wanted, visible,
+                     devices.count);
     if (rc >= 0) {
         if (rc == 0 && devices.count == 0 && gpus > 0)
             log_warn(VISIBLE_DEVICES "=%s has none of the %d GPUs of this machine", visible, gpus);
         hostlist_add(hosts, "localhost",
-                     devices.count > 0 ? (int)devices.count
-                                       : most(options->members.start_ranks, most(1, wanted)));
+                     devices.count > 0 ? (int)devices.count : most(1, wanted));
         variable = cuda_devices_variable(&devices);
         strlist_add(&hosts->host[0].env, variable);
         free(variable);

@@ -67,9 +67,10 @@ static const struct section sections[] = {
 
 /* Keys that become an option, a variable of another name, or nothing. */
 static const struct {
-    const char *key, *option, *variable;
+    const char    *key, *option, *variable;
+    option_setter *set; /* NULL: that of the option */
 } others[] = {
-    { "num_processes", .option = "num_processes" }, /* no option of ours: set_processes() */
+    { "num_processes", .option = "np", .set = set_processes },
     { "num_machines", .option = "num_nodes" },
     { "main_process_ip", .option = "master_addr" },
     { "main_process_port", .option = "master_port" },
@@ -115,8 +116,7 @@ static int  take_section(struct reader *reader, const struct section *section,
 static bool is_read(const struct reader *reader, const struct section *section);
 static void take_first(struct reader *reader, const struct section *section);
 static int  take_other(struct reader *reader, size_t which, const json_t *value);
-static int  take_option(struct reader *reader, const char *key, const char *name,
-                        const char *value);
+static int  take_option(struct reader *reader, size_t which, const char *value);
 static void take_variable(struct reader *reader, const char *name, const char *value);
 static int  take_list(struct reader *reader, const char *key, const json_t *value);
 static void note_fields(struct reader *reader, const json_t *document);
@@ -307,7 +307,7 @@ static int take_other(struct reader *reader, size_t which, const json_t *value)
     if (text == NULL)
         return wrong(reader, key, "should be one value");
     if (others[which].option != NULL)
-        rc = take_option(reader, key, others[which].option, text);
+        rc = take_option(reader, which, text);
     else if (others[which].variable != NULL)
         take_variable(reader, others[which].variable, text);
     free(text);
@@ -315,19 +315,17 @@ static int take_other(struct reader *reader, size_t which, const json_t *value)
 }
 
 /* accelerate takes a port of 0 as any, and -1 processes as a number that the command line has. */
-static int take_option(struct reader *reader, const char *key, const char *name, const char *value)
+static int take_option(struct reader *reader, size_t which, const char *value)
 {
+    const char              *name = others[which].option;
     const struct option_row *row = option_by_name(name, strlen(name));
+    option_setter           *set = others[which].set != NULL ? others[which].set : row->set;
     struct error             why;
-    int                      rc;
 
     if (strcmp(value, "0") == 0 || strcmp(value, "-1") == 0)
         return 0;
-    if (row != NULL)
-        rc = row->set(reader->options, row, value, &why);
-    else
-        rc = set_processes(reader->options, option_by_name("np", 2), value, &why);
-    return rc < 0 ? wrong(reader, key, why.text) : 0;
+    return set(reader->options, row, value, &why) < 0 ? wrong(reader, others[which].key, why.text)
+                                                      : 0;
 }
 
 /* accelerate has devices in lower case, and the name of the compiler in capitals. */

@@ -54,6 +54,11 @@ run muster resume tuned
 is "muster resume reads the file again" "$rc $(grep -c '/4 . 29511 true 3 bf16$' out)" "0 4"
 cd - >/dev/null
 
+touch gpu0 gpu1 gpu2 gpu3
+printf 'distributed_type: MULTI_GPU\nnum_processes: 2\ngpu_ids: 1,3\n' >gpus.yaml
+run env MUSTER_TEST_GPU_GLOB="$PWD/gpu?" muster --dry-run --config_file gpus.yaml ./rank
+ok "gpu_ids are GPUs of this machine" grep -q '^  ranks 0-1, CUDA_VISIBLE_DEVICES=1,3$' out
+
 printf 'params:\n  fusion_threshold_mb: 32\n' >horovod.yaml
 run muster --config_file horovod.yaml true
 is "horovodrun's file: 65" "$rc $(cat err)" \
