@@ -170,8 +170,6 @@ static const struct other_option others[] = {
       .has_arg = true },
     { "gloo-timeout-seconds", .instead = "horovodrun's; write --env "
       "HOROVOD_GLOO_TIMEOUT_SECONDS=N", .has_arg = true },
-    { "log-level", .instead = "horovodrun's; write --env HOROVOD_LOG_LEVEL=LEVEL, or muster -v",
-      .has_arg = true },
     { "disable-cache", .instead = "horovodrun's; leave it out: muster keeps no results of checks" },
     { "check-build", .instead = "horovodrun's; write muster doctor" },
     { "ssh-identity-file", .instead = "horovodrun's; write IdentityFile into ~/.ssh/config, or use "
