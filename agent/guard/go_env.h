@@ -13,8 +13,8 @@
 
 #include "err.h"
 
-#define GO_ENV_BYTES     4096
-#define GO_ENV_VARIABLES 16
+#define GO_ENV_BYTES     16384
+#define GO_ENV_VARIABLES 80 /* two for each role */
 
 struct go_env;
 

@@ -85,6 +85,13 @@ ok "two roles, two ports" test "$(of gen.0 MASTER_PORT)" != "$(of train-a.0 MAST
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("", 0)); print(s.getsockname()[1])')
 run muster -H $hosts --role train:3 ./about : --role gen --master_port "$port" ./about
 is "a role's own port" "$rc $(of gen.0 MASTER_PORT) $(of train.0 MUSTER_ROLE_GEN_PORT)" "0 $port $port"
+# GO brings two variables for each role.
+for name in a b c d e f g h; do
+    set -- "$@" ${1+:} --role "$name:1" sh -c 'env | grep -c "^MUSTER_ROLE_[A-H]_PORT="'
+done
+run muster -H "node[1-8]:1" --label none "$@"
+set --
+is "eight roles know eight ports" "$rc $(sort out | uniq -c | tr -d ' ')" "0 88"
 
 # One fate
 cat >fails <<'END'
