@@ -3,8 +3,8 @@
  * The agent seals and hashes with libcrypto, and connects to addresses with libevent. Both also
  * contain code that looks up names or loads modules, for which a static program would need the
  * node's own C library. The linker sends these calls here (--wrap), and here they fail, but for
- * IPv4 addresses, which libevent's evhttp knows as texts, and for NVIDIA's library, which
- * doctor/nvml.c loads in a process that may die of it. Only the static agent has this.
+ * IPv4 addresses, which libevent's evhttp turns into texts and back, and for NVIDIA's library,
+ * which doctor/nvml.c loads in a process that may die of it. Only the static agent has this.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -13,6 +13,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,9 +78,13 @@ void __wrap_freeaddrinfo(struct addrinfo *info)
 int __wrap_getnameinfo(const struct sockaddr *address, socklen_t address_size, char *host,
                        socklen_t host_size, char *service, socklen_t service_size, int flags)
 {
-    (void)address, (void)address_size, (void)host, (void)host_size, (void)service;
-    (void)service_size, (void)flags;
-    return EAI_FAIL;
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;
+
+    (void)address_size, (void)flags;
+    if (address->sa_family != AF_INET || inet_ntop(AF_INET, &v4->sin_addr, host, host_size) == NULL)
+        return EAI_FAIL;
+    snprintf(service, service_size, "%u", (unsigned)ntohs(v4->sin_port));
+    return 0;
 }
 
 struct hostent *__wrap_gethostbyname(const char *name)

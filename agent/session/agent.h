@@ -142,6 +142,7 @@ struct requests {
     json_t        *probing; /* the body of a PROBE that waits for it; else NULL */
     struct clean  *clean;   /* NULL: `muster clean` has not asked */
     struct stacks *stacks;  /* NULL: the launcher has not asked */
+    struct horovod_server *horovod; /* for the ranks of this generation; NULL: none */
 };
 
 /* A notice of the launcher to the ranks of this generation: a node will leave. */
@@ -264,7 +265,7 @@ void namesake_close(struct agent *agent);
 void    requests_open(struct agent *agent);
 void    requests_close(struct agent *agent);
 void    requests_again(struct agent *agent); /* the ranks of the next generation may be asked
-                                                for their stacks */
+                                                for their stacks, and meet at another port */
 void    requests_end_probe(struct agent *agent);
 frame_f requests_take_probe, requests_take_clean, requests_take_stacks;
 

@@ -13,8 +13,11 @@
 
 #include "exit_code.h"
 #include "node/process.h"
+#include "rank/horovod_server.h"
 #include "task/lookup.h"
 
+static int  serve_horovod(struct agent *agent, const json_t *body, struct error *err);
+static void listen_horovod(struct agent *agent);
 static int  look_up(struct agent *agent, const json_t *body, const char *name,
                     struct error *err);
 static bool is_address(const char *name);
@@ -34,13 +37,15 @@ void requests_close(struct agent *agent)
     requests_end_probe(agent);
     probe_free(agent->requests.probe);
     clean_free(agent->requests.clean);
-    stacks_free(agent->requests.stacks);
+    requests_again(agent);
 }
 
 void requests_again(struct agent *agent)
 {
     stacks_free(agent->requests.stacks);
     agent->requests.stacks = NULL;
+    horovod_server_free(agent->requests.horovod);
+    agent->requests.horovod = NULL;
 }
 
 void requests_end_probe(struct agent *agent)
@@ -56,16 +61,47 @@ int requests_take_probe(struct agent *agent, const struct frame *frame, const js
                         struct error *err)
 {
     const char *name = json_string_value(json_object_get(body, "name"));
+    const char *op = json_string_value(json_object_get(body, "op"));
 
     (void)frame;
-    /* MASTER_PORT is chosen before the start. */
-    if (agent->state > AGENT_READY && json_object_get(body, "port") != NULL)
+    /* MASTER_PORT is chosen before the start, and so is Horovod's port. */
+    if (agent->state > AGENT_READY &&
+        (json_object_get(body, "port") != NULL || (op != NULL && strcmp(op, "horovod") == 0)))
         return err_set(err, "PROBE frame with a port at the wrong time");
+    if (op != NULL && strcmp(op, "horovod") == 0)
+        return serve_horovod(agent, body, err);
     if (name == NULL)
         return probe_request(agent->requests.probe, body, err);
     if (name[0] == '-')
         return err_set(err, "PROBE frame: \"name\" begins with '-'");
     return look_up(agent, body, name, err);
+}
+
+static int serve_horovod(struct agent *agent, const json_t *body, struct error *err)
+{
+    const char *address = json_string_value(json_object_get(body, "address"));
+
+    if (address == NULL)
+        listen_horovod(agent);
+    else if (agent->requests.horovod != NULL)
+        horovod_server_begin(agent->requests.horovod, address);
+    else
+        return err_set(err, "PROBE frame: no port was asked for Horovod");
+    return 0;
+}
+
+static void listen_horovod(struct agent *agent)
+{
+    struct error why;
+    json_t      *answer;
+    int          port;
+
+    horovod_server_free(agent->requests.horovod);
+    agent->requests.horovod = horovod_server_new(agent->base, &port, &why);
+    answer = agent->requests.horovod != NULL
+                 ? json_pack("{s:s, s:i}", "op", "horovod", "port", port)
+                 : json_pack("{s:s, s:s}", "op", "horovod", "error", why.text);
+    probed_cb(answer, agent);
 }
 
 /* The rest of the request waits until the addresses of the name are known. */

@@ -133,6 +133,8 @@ const struct option_row option_table[] = {
       .commands = FOR(RUN), RARE, .help = "run on at least N ranks" },
     { .name = "max-np", .arg = "N", INTEGER(members.max_ranks, 1, OPTION_NUMBER_MAX),
       .commands = FOR(RUN), RARE, .help = "... and at most N" },
+    { .name = "horovod", FLAG(horovod), .commands = FOR(RUN) | FOR_ROLE, RARE,
+      .help = "let hvd.init() find the other ranks" },
     { .name = "worlds", .arg = "LIST", .set = set_worlds, FIELD(members.worlds),
       .commands = FOR(RUN), RARE, .help = "only these numbers of ranks: 16,12,8" },
     { .name = "elastic_training", FLAG(members.is_elastic), .commands = FOR(RUN), DEEPSPEED_RARE,

@@ -255,6 +255,13 @@ static int members_check(const struct options *options, struct error *err)
         return err_set(err, "--per-node cannot be used together with %s%s",
                        options->num_ranks > 0 ? "-np" : "--one-gpu-per-rank",
                        options->num_ranks > 0 ? ": --num_nodes limits the nodes" : "");
+    if (options->horovod && options->command == COMMAND_RUN &&
+        (options->no_ssh || options->per_node))
+        return err_set(err, "--horovod cannot be used together with %s",
+                       options->per_node
+                           ? "--per-node: Horovod's ranks have one GPU each"
+                           : "--no_ssh: the nodes cannot ask for the port; start a server yourself "
+                             "and set HOROVOD_GLOO_RENDEZVOUS_ADDR and _PORT");
     if (members->start_ranks > 0 && members->min_ranks > members->start_ranks)
         return err_set(err, "--min-np %d is more than -np %d, with which the run starts",
                        members->min_ranks, members->start_ranks);

@@ -178,8 +178,8 @@ static const struct other_option others[] = {
       .has_arg = true },
     { "tcp", .instead = "horovodrun's; leave it out" },
     { "prefix-output-with-timestamp", .same = "timestamps" },
-    { "gloo", .instead = "horovodrun's; leave it out" },
-    { "mpi", .instead = "horovodrun's; leave it out" },
+    { "gloo", .same = "horovod" },
+    { "mpi", .instead = "horovodrun's; write --horovod: hvd.init() finds the ranks over Gloo" },
     { "start-timeout", .instead = "horovodrun's; write --connect-timeout=TIME", .has_arg = true },
     { "output-filename", .instead = "horovodrun's; write --log-dir=DIR", .has_arg = true },
     { "network-interface", .instead = "horovodrun's; write --env NCCL_SOCKET_IFNAME=NAME, or "

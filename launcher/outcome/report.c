@@ -53,6 +53,7 @@ static char       *hint_for(const struct outcome *outcome, int rank,
 static bool        refuses_local_rank(const char *line);
 static bool        gets_local_rank(const struct outcome *outcome, int rank);
 static bool        lacks_module(const char *line);
+static bool        lacks_horovod_server(const char *line);
 static const char *python_of(const struct outcome *outcome, int rank);
 static void        report_too(const struct outcome *outcome, const struct output *output,
                               FILE *out);
@@ -287,7 +288,7 @@ static const char *host_of(const struct outcome *outcome, int rank)
     return plan_label(&outcome->plan->node[outcome->node_of[rank]]);
 }
 
-/* Returns the usual reason of failures without a message, and of two with a message. NULL:
+/* Returns the usual reason of failures without a message, and of three with a message. NULL:
  * none; caller frees. */
 static char *hint_for(const struct outcome *outcome, int rank, const struct strlist *lines)
 {
@@ -300,6 +301,9 @@ static char *hint_for(const struct outcome *outcome, int rank, const struct strl
             return xstrdup("the script does not accept --local_rank: use muster "
                            "--no_local_rank, or permanently set\n        no_local_rank = yes "
                            "below [muster] in ~/.config/muster/muster.conf");
+        if (lacks_horovod_server(lines->item[i]))
+            return xstrdup("hvd.init() found no other rank: the script does not show that it uses "
+                           "Horovod; write muster --horovod");
         if (python != NULL && lacks_module(lines->item[i]))
             return xasprintf("%s ran the script; if that is the wrong Python, activate its "
                              "environment or give --python=FILE", python);
@@ -347,6 +351,13 @@ static bool gets_local_rank(const struct outcome *outcome, int rank)
 static bool lacks_module(const char *line)
 {
     return strstr(line, "ModuleNotFoundError: No module named") != NULL;
+}
+
+/* What Horovod's Gloo says, after 30 seconds, of ranks that look for each other in a store that no
+ * other process can see (memory_store.cc). */
+static bool lacks_horovod_server(const char *line)
+{
+    return strstr(line, "memory_store.cc") != NULL && strstr(line, "Wait timeout after") != NULL;
 }
 
 /* Returns the Python that muster started for a rank, or NULL. */

@@ -20,6 +20,7 @@
 #include "frame.h"
 #include "log.h"
 #include "plan/environ.h"
+#include "plan/horovod.h"
 #include "xalloc.h"
 
 
@@ -32,6 +33,7 @@ struct common {
     char                   *cwd; /* NULL: the login directory */
     struct strlist          env;
     bool                    local_only;
+    int                     cross_size[FRAME_RANKS_MAX]; /* [i]: nodes with more than i ranks */
 };
 
 static void  node_clear(struct plan_node *node);
@@ -42,8 +44,9 @@ static void  notice_make(struct plan *plan, const struct options *options,
 static char *cwd_of_run(const struct options *options);
 static int   check_alone(struct plan *plan, const struct options *options,
                          const struct host *first, struct error *err);
-static int   add_node(struct plan *plan, const struct selected *selected,
-                      const struct common *common, struct error *err);
+static int   add_node(struct plan *plan, const struct selected *selected, struct common *common,
+                      struct error *err);
+static void  count_across(struct plan *plan, const struct common *common);
 static int   check_ranks(const struct host *host, int ranks, int world_size,
                          const char *hostfile, struct error *err);
 static char *dup_or_null(const char *text);
@@ -102,7 +105,9 @@ int plan_make(struct plan *plan, const struct options *options,
     for (i = 0; i < selection->count; i++)
         if (add_node(plan, &selection->node[i], &common, err) < 0)
             goto out;
+    count_across(plan, &common);
     plan_add_labels(plan);
+    plan->uses_horovod = horovod_is_used(options, program->imports_horovod, &plan->node[0].env);
     rc = check_env(plan, options, err);
 out:
     strlist_clear(&common.env);
@@ -329,8 +334,8 @@ static int check_alone(struct plan *plan, const struct options *options, const s
 }
 
 /* Adds the next node, in hostfile order. Its ranks follow those of the node before. */
-static int add_node(struct plan *plan, const struct selected *selected,
-                    const struct common *common, struct error *err)
+static int add_node(struct plan *plan, const struct selected *selected, struct common *common,
+                    struct error *err)
 {
     const struct options *options = common->options;
     const struct host    *host = selected->host;
@@ -339,11 +344,13 @@ static int add_node(struct plan *plan, const struct selected *selected,
     int                   ranks = command_is(options->command, COMMAND_NODE_JOB) ? 0
                                   : is_exec                           ? 1 : selected->slots;
     int                   first = plan->world_size, slots = selected->slots + selected->more;
-    int                   node_rank = (int)(selected - common->selection->node);
+    int                   node_rank = (int)(selected - common->selection->node), i;
 
     plan->world_size += ranks;
     if (check_ranks(host, ranks, plan->world_size, options->hostfile, err) < 0)
         return -1;
+    for (i = 0; i < ranks; i++)
+        common->cross_size[i]++;
     if (options->no_ssh && node_rank != options->node_rank)
         return 0;
     plan->nodes++;
@@ -364,9 +371,21 @@ static int add_node(struct plan *plan, const struct selected *selected,
         .ranks = ranks,
     };
     add_ranks(node, first, host, common);
+    for (i = 0; i < ranks; i++)
+        node->rank[i].cross_rank = common->cross_size[i] - 1;
     if (!is_exec && name_devices(node, host, options->per_node, err) < 0)
         return -1;
     return collect_env(node, host, common, err);
+}
+
+static void count_across(struct plan *plan, const struct common *common)
+{
+    size_t i;
+    int    j;
+
+    for (i = 0; i < plan->nodes; i++)
+        for (j = 0; j < plan->node[i].ranks; j++)
+            plan->node[i].rank[j].cross_size = common->cross_size[j];
 }
 
 void plan_add_labels(struct plan *plan)

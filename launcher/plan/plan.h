@@ -20,6 +20,8 @@
 
 struct plan_rank {
     int            rank, local_rank;
+    int            cross_rank; /* Horovod's: nodes before this one that have as many ranks */
+    int            cross_size; /* ... and all nodes of the world that have */
     int            slot; /* device number on the node; exec: 0 */
     struct strlist argv;
 };
@@ -82,6 +84,8 @@ struct plan {
     char             *ckpt_marker; /* a glob on node 0; NULL: checkpoints are not observed */
     char             *master_addr; /* NULL until known */
     int               master_port; /* 0 until known */
+    int               horovod_port; /* where hvd.init() finds the other ranks; 0 until known */
+    bool              uses_horovod;
     bool              one_gpu_per_rank;
     bool              per_node; /* each node has one rank, which sees all its GPUs */
     bool              by_sudo;  /* the agents are root */
@@ -156,7 +160,7 @@ bool plan_host_is_local(const struct host *host, const struct options *options);
  * LOCAL_RANK ... CUDA_VISIBLE_DEVICES, MUSTER_*. The agent sets PMI_*. plan_go_env() adds the
  * variables that GO brings when every node has answered: MASTER_ADDR and MASTER_PORT; then,
  * after an empty string, the ones that apply unless the user sets them (NCCL_SOCKET_IFNAME,
- * GLOO_SOCKET_IFNAME). */
+ * GLOO_SOCKET_IFNAME). With Horovod: and where its ranks meet, and that they do so by Gloo. */
 void plan_rank_env(const struct plan *run, size_t node, int index, struct strlist *env);
 /* Returns the number of the rank's GPU on the node, as far as it is known, for its cores. */
 int plan_rank_gpu(const struct plan_node *node, const struct plan_rank *rank);

@@ -16,6 +16,7 @@ static void set_numbers(const struct plan *plan, const struct plan_node *where,
 static void set_roles(const struct plan *run, const struct plan *own, struct strlist *env);
 static void set_node(const struct plan *plan, const struct plan_node *node, struct strlist *env);
 static void set_masters(const struct plan *run, struct strlist *env);
+static void set_defaults(const struct plan *plan, const char *iface, struct strlist *env);
 static char *role_variable(const struct plan *role, const char *what);
 static void set_devices(const struct plan *plan, const struct plan_node *node,
                         const struct plan_rank *rank, struct strlist *env);
@@ -53,11 +54,13 @@ void plan_rank_env(const struct plan *run, size_t node, int index, struct strlis
 }
 
 /* Sets DeepSpeed's names, then torchrun's, which many trainers read, then horovodrun's and Open
- * MPI's for scripts. Of Open MPI's names only those are set that its library does not read. */
+ * MPI's for scripts. Of Open MPI's names only those are set that its library does not read. Horovod
+ * hangs unless the local ranks of a node rise with its ranks, which DeepSpeed's need not. */
 static void set_numbers(const struct plan *plan, const struct plan_node *where,
                         const struct plan_rank *of, struct strlist *env)
 {
     const int rank = of->rank - plan->first_rank, local_rank = of->local_rank;
+    const int index = of->rank - where->rank[0].rank; /* on its node */
     const int node_rank = where->node_rank - (int)plan->first_node;
     const struct {
         const char *name;
@@ -78,10 +81,10 @@ static void set_numbers(const struct plan *plan, const struct plan_node *where,
         { "TORCHELASTIC_MAX_RESTARTS", plan->max_restarts, false },
         { "HOROVOD_RANK", rank, false },
         { "HOROVOD_SIZE", plan->world_size, false },
-        { "HOROVOD_LOCAL_RANK", local_rank, false },
+        { "HOROVOD_LOCAL_RANK", index, false },
         { "HOROVOD_LOCAL_SIZE", where->ranks, false },
-        { "HOROVOD_CROSS_RANK", node_rank, false },
-        { "HOROVOD_CROSS_SIZE", plan->node_count, false },
+        { "HOROVOD_CROSS_RANK", of->cross_rank, false },
+        { "HOROVOD_CROSS_SIZE", of->cross_size, false },
         { "OMPI_COMM_WORLD_RANK", rank, false },
         { "OMPI_COMM_WORLD_SIZE", plan->world_size, false },
         { "OMPI_COMM_WORLD_LOCAL_RANK", local_rank, false },
@@ -167,10 +170,8 @@ char *plan_notice_file(const struct plan *plan, size_t node)
                      plan->generation);
 }
 
-/* "=" makes NCCL match eth0 but not eth01. Gloo always matches the whole name. */
 void plan_go_env(const struct plan *run, size_t node, struct strlist *env)
 {
-    const char        *iface = run->node[node].iface;
     const struct plan *plan = plan_world(run, node);
     bool               is_v6;
 
@@ -186,11 +187,33 @@ void plan_go_env(const struct plan *run, size_t node, struct strlist *env)
                  is_v6 ? "]" : "", plan->master_port);
     }
     set_masters(run, env);
-    if (iface == NULL)
+    if (plan->horovod_port > 0) {
+        env_set(env, "HOROVOD_GLOO_RENDEZVOUS_ADDR", plan->master_addr);
+        env_setf(env, "HOROVOD_GLOO_RENDEZVOUS_PORT", "%d", plan->horovod_port);
+        env_set(env, "HOROVOD_HOSTNAME", run->node[node].host);
+    }
+    set_defaults(plan, run->node[node].iface, env);
+}
+
+/* Adds an empty string, and what the ranks get unless the user has set it. "=" makes NCCL match
+ * eth0 but not eth01. Gloo always matches the whole name; without one, Horovod's looks up the name
+ * of this machine. */
+static void set_defaults(const struct plan *plan, const char *iface, struct strlist *env)
+{
+    if (iface != NULL || plan->horovod_port > 0)
+        strlist_add(env, "");
+    if (iface != NULL) {
+        env_setf(env, "NCCL_SOCKET_IFNAME", "=%s", iface);
+        env_set(env, "GLOO_SOCKET_IFNAME", iface);
+    }
+    if (plan->horovod_port == 0)
         return;
-    strlist_add(env, "");
-    env_setf(env, "NCCL_SOCKET_IFNAME", "=%s", iface);
-    env_set(env, "GLOO_SOCKET_IFNAME", iface);
+    env_set(env, "HOROVOD_CONTROLLER", "gloo");
+    env_set(env, "HOROVOD_CPU_OPERATIONS", "gloo");
+    if (iface == NULL && strcmp(plan->master_addr, "127.0.0.1") == 0)
+        iface = "lo";
+    if (iface != NULL)
+        env_set(env, "HOROVOD_GLOO_IFACE", iface);
 }
 
 char *plan_pmi_mapping(const struct plan *run, size_t node)

@@ -176,6 +176,8 @@ static void print_master(const struct plan *plan, FILE *out)
         fprintf(out, ", port %d\n", plan->master_port);
     else
         fputs(", port 29500 or a free one\n", out);
+    if (plan->uses_horovod)
+        fputs("Horovod's ranks meet there, too, at a free port of node 0's agent\n", out);
 }
 
 /* Prints "te[1-4]: by SSH, user bob, port 2222, in /work". */

@@ -17,6 +17,7 @@
 #include "log.h"
 #include "options/path_search.h"
 #include "plan/environ.h"
+#include "plan/horovod.h"
 #include "plan/wrapper.h"
 #include "xalloc.h"
 
@@ -110,6 +111,7 @@ static int find_script(const struct options *options, char *const *here, const c
 
     tell_wrapper(options, cwd);
     program->is_python = options->module || (is_py && !options->no_python);
+    program->imports_horovod = horovod_is_in_script(options, cwd);
     program->script = program->is_python && !options->module ? script : NULL;
     program->wants_local_rank = !options->no_local_rank && !options->per_node &&
                                 (program->is_python || options->no_python);

@@ -17,6 +17,7 @@ struct program {
     const char    *script; /* Python reads it on every node; NULL: none. Owned by options */
     struct strlist head; /* python -u [-m] script, or the executable */
     bool           wants_local_rank; /* insert --local_rank=N after head */
+    bool           imports_horovod;
     struct strlist args;
 };
 

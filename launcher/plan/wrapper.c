@@ -5,18 +5,15 @@
 
 #include "plan/wrapper.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "plan/script_text.h"
 #include "xalloc.h"
 
-#define SCRIPT_MAX (64 << 10) /* bytes of a script that are read */
-#define WORDS_MAX  8 /* of a command in it */
-#define BETWEEN    " \t\"'`(){}"
-#define ENDS       ";|&" /* after these comes another command */
+#define WORDS_MAX 8 /* of a command in a script */
+#define BETWEEN   " \t\"'`(){}"
+#define ENDS      ";|&" /* after these comes another command */
 
 static const struct launcher {
     const char *name;
@@ -155,20 +152,9 @@ static const char *base_of(const char *path)
  * shell will read it, whatever its first line says. */
 static char *read_script(const char *path, const char *cwd, bool for_shell)
 {
-    char       *full = path[0] == '/' || cwd == NULL ? xstrdup(path)
-                                                     : xasprintf("%s/%s", cwd, path);
-    int         fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    char       *text = xcalloc(1, SCRIPT_MAX + 1);
-    struct stat about;
-    ssize_t     size = -1;
+    char *text = script_text(path, cwd);
 
-    if (fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode)) /* not our own stdin */
-        size = read(fd, text, SCRIPT_MAX);
-    if (fd >= 0)
-        close(fd);
-    free(full);
-    if (size > 0 && memchr(text, '\0', (size_t)size) == NULL &&
-        (for_shell || names_a_shell(text)))
+    if (text != NULL && (for_shell || names_a_shell(text)))
         return text;
     free(text);
     return NULL;

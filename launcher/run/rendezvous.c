@@ -30,6 +30,7 @@ struct answer {
     bool is_last; /* READY has come */
     bool of_name; /* it has not yet said whether --master_addr leads to node 0 */
     bool of_port; /* it has not yet said which MASTER_PORT it holds */
+    bool of_horovod; /* nor at which port it serves the ranks of Horovod */
 };
 
 /* With roles, the nodes try to reach the first node of one role after the other. "Node 0" is that
@@ -52,7 +53,7 @@ static struct plan *world_now(const struct run *run);
 static bool is_first(const struct run *run, const struct node *node);
 static void forget(struct rendezvous *rendezvous);
 static void ask_first(struct run *run, struct node *node);
-static void ask_port(struct run *run, struct node *node);
+static void ask_ports(struct run *run, struct node *node);
 static bool must_reach(const struct run *run);
 static bool is_named(const struct run *run);
 static void ask_to_reach(struct run *run, struct node *node);
@@ -64,6 +65,7 @@ static bool has_all(const struct run *run, const struct node *node);
 static int  choose_address(struct run *run);
 static void caution(struct run *run);
 static void caution_lossy(struct run *run);
+static void serve_horovod(struct run *run, const struct plan *world);
 static void give_up_apart(struct run *run, const char *why);
 static bool take_error(struct node *node, const json_t *body);
 static int  take_answer(struct run *run, struct node *node, const json_t *body,
@@ -106,7 +108,7 @@ void rendezvous_again(struct run *run)
             continue;
         rendezvous->answer[i].is_owed = true;
         node_expect(run->node[i], "its answer to a probe", PROBE_S);
-        ask_port(run, run->node[i]);
+        ask_ports(run, run->node[i]);
     }
 }
 
@@ -293,7 +295,7 @@ static void ask_first(struct run *run, struct node *node)
                   json_pack("{s:s, s:s, s:b}", "op", "listen", "token", rendezvous->token, "load",
                             sends_load(run)));
     if (!run->options->no_ssh)
-        ask_port(run, node);
+        ask_ports(run, node);
 }
 
 /* Node 0 sends full packets to each node from each of its addresses. */
@@ -319,8 +321,8 @@ static bool lacks_iface(struct node *node)
     return true;
 }
 
-/* Each generation gets another port, so that no old process can connect to it. */
-static void ask_port(struct run *run, struct node *node)
+/* Each generation gets other ports, so that no old process can connect to them. */
+static void ask_ports(struct run *run, struct node *node)
 {
     const struct plan *world = plan_world(run->plan, node->index);
     int given = world->options->master_port, last = world->master_port;
@@ -328,6 +330,9 @@ static void ask_port(struct run *run, struct node *node)
                    ? last + 1 : MASTER_PORT_DEFAULT;
 
     run->rendezvous->answer[node->index].of_port = true;
+    run->rendezvous->answer[node->index].of_horovod = world->uses_horovod;
+    if (world->uses_horovod)
+        node_send(node, FRAME_PROBE, json_pack("{s:s}", "op", "horovod"));
     node_send(node, FRAME_PROBE,
               json_pack("{s:s, s:i, s:b}", "op", "port", "port", given > 0 ? given : next, "fixed",
                         given > 0));
@@ -376,9 +381,11 @@ static bool has_all(const struct run *run, const struct node *node)
     const struct rendezvous *rendezvous = run->rendezvous;
     const struct answer     *answer = &rendezvous->answer[node->index];
 
+    if (answer->of_port || answer->of_horovod)
+        return false;
     if (!is_first(run, node))
-        return !answer->of_port;
-    return !answer->of_port && !answer->of_name &&
+        return true;
+    return !answer->of_name &&
            (rendezvous->probe_port > 0 || !must_reach(run));
 }
 
@@ -427,7 +434,7 @@ static int take_answer(struct run *run, struct node *node, const json_t *body,
     bool               is_connect = strcmp(op, "connect") == 0;
 
     if (answer == NULL || (is_connect && is_first(run, node) && !answer->of_name) ||
-        (!is_connect && !is_first(run, node) && !answer->of_port))
+        (!is_connect && !is_first(run, node) && !answer->of_port && !answer->of_horovod))
         return err_set(err, "PROBED frame: muster did not ask for it");
     if (!is_connect)
         return take_port(run, node, op, body, err);
@@ -437,7 +444,7 @@ static int take_answer(struct run *run, struct node *node, const json_t *body,
     return !is_first(run, node) ? master_answer(&rendezvous->master, node->index, body, err) : 0;
 }
 
-/* Handles an answer of a first node: it listens, or holds MASTER_PORT. */
+/* Handles an answer of a first node: it listens, holds MASTER_PORT, or will serve Horovod. */
 static int take_port(struct run *run, struct node *node, const char *op, const json_t *body,
                      struct error *err)
 {
@@ -447,7 +454,11 @@ static int take_port(struct run *run, struct node *node, const char *op, const j
 
     if (port < 1)
         return err_set(err, "PROBED frame without a port");
-    if (strcmp(op, "port") == 0) {
+    if (strcmp(op, "horovod") == 0) {
+        log_info("%s: serves hvd.init() at port %d", node->plan->host, port);
+        plan_world(run->plan, node->index)->horovod_port = port;
+        rendezvous->answer[node->index].of_horovod = false;
+    } else if (strcmp(op, "port") == 0) {
         plan_world(run->plan, node->index)->master_port = port;
         rendezvous->answer[node->index].of_port = false;
     } else if ((must_reach(run) || is_named(run)) && rendezvous->probe_port == 0) {
@@ -476,12 +487,27 @@ int rendezvous_choose(struct run *run)
     }
     if (run->plan->command != COMMAND_CHECK) /* its report has all pairs */
         caution_lossy(run);
-    outcome_tell(&run->outcome);
     if (world->master_addr == NULL)
         world->master_addr = xstrdup("127.0.0.1");
     if (world->master_port == 0)
         world->master_port = MASTER_PORT_DEFAULT;
+    if (world->uses_horovod)
+        serve_horovod(run, world);
+    outcome_tell(&run->outcome);
     return 0;
+}
+
+/* The agent of the first node answers Horovod's ranks from now on. */
+static void serve_horovod(struct run *run, const struct plan *world)
+{
+    struct node *first = run->node[world->first_node];
+
+    if (strchr(world->master_addr, ':') != NULL)
+        outcome_caution(&run->outcome, run->plan->node[first->index].host,
+                        "MASTER_ADDR is %s, and Horovod's ranks find each other over IPv4 only; "
+                        "give --master_addr an IPv4 address of that node", world->master_addr);
+    node_send(first, FRAME_PROBE,
+              json_pack("{s:s, s:s}", "op", "horovod", "address", world->master_addr));
 }
 
 /* All nodes have tried: takes the address. --master_addr is used even if not all nodes reached

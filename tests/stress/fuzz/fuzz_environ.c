@@ -1,4 +1,4 @@
-/* fuzz_environ.c - any bytes as an env file
+/* fuzz_environ.c - any bytes as an env file, and as a script that may import horovod
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "plan/environ.h"
+#include "plan/horovod.h"
 #include "xalloc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -29,5 +30,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         free(name);
     }
     strlist_clear(&env);
+    name = xstrndup((const char *)data, size);
+    if (horovod_is_imported(name) && strstr(name, "horovod") == NULL)
+        abort();
+    free(name);
     return 0;
 }

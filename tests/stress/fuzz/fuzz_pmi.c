@@ -1,4 +1,4 @@
-/* fuzz_pmi.c - what a rank may say on its PMI socket
+/* fuzz_pmi.c - what a rank may say on its PMI socket, or ask of the store of Horovod
  *
  * The first byte of each piece picks a rank, the second its length: requests
  * of several ranks, whole and in parts, cross each other.
@@ -8,12 +8,17 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "rank/horovod_store.h"
 #include "rank/pmi.h"
+#include "xalloc.h"
 
 #define RANKS 2
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+static void ask_pmi(const uint8_t *data, size_t size);
+static void ask_store(const uint8_t *data, size_t size);
 
 static struct pmi      *pmi;
 static struct evbuffer *in[RANKS], *out[RANKS];
@@ -42,6 +47,13 @@ static void shard_cb(int local, const char *line, void *arg)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    ask_pmi(data, size);
+    ask_store(data, size);
+    return 0;
+}
+
+static void ask_pmi(const uint8_t *data, size_t size)
+{
     static const struct pmi_ops ops = { barrier_cb, abort_cb, shard_cb };
     struct error err;
     size_t       take;
@@ -68,5 +80,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         evbuffer_free(out[i]);
     }
     pmi_free(pmi);
-    return 0;
+}
+
+/* The store takes any path, and gives back what it took. */
+static void ask_store(const uint8_t *data, size_t size)
+{
+    struct horovod_store *store = horovod_store_new();
+    char                 *path = xstrndup((const char *)data, size);
+    const void           *value;
+    size_t                got;
+
+    if (horovod_store_put(store, path, data, size) == 200 &&
+        horovod_store_get(store, path, &value, &got) == 200 &&
+        (got != size || memcmp(value, data, size) != 0))
+        abort();
+    horovod_store_delete(store, path);
+    if (horovod_store_get(store, path, &value, &got) == 200)
+        abort();
+    horovod_store_free(store);
+    free(path);
 }

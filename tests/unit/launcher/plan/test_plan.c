@@ -137,6 +137,30 @@ static void rank_environment(void **state)
     strlist_clear(&env);
 }
 
+/* Not every node has a rank with the same HOROVOD_LOCAL_RANK; and Horovod's local ranks rise with
+ * the ranks, unlike DeepSpeed's. */
+static void horovod_numbers(void **state)
+{
+    static const char *const expected[][4] = { /* its own, across: rank and size, LOCAL_RANK */
+        { "0", "0", "3", "0" }, { "0", "1", "3", "1" }, { "1", "0", "2", "2" },
+        { "2", "0", "1", "0" }, { "0", "2", "3", "0" }, { "1", "1", "2", "1" },
+    };
+    struct strlist env = { 0 };
+    size_t         node, i, rank = 0;
+
+    (void)state;
+    assert_made("te1 slots=1\nte2 slots=3\nte3 slots=2\n");
+    for (node = 0; node < 3; node++)
+        for (i = 0; i < (size_t)plan.node[node].ranks; i++, rank++) {
+            plan_rank_env(&plan, node, (int)i, &env);
+            assert_env(&env, "HOROVOD_LOCAL_RANK", expected[rank][0]);
+            assert_env(&env, "HOROVOD_CROSS_RANK", expected[rank][1]);
+            assert_env(&env, "HOROVOD_CROSS_SIZE", expected[rank][2]);
+            assert_env(&env, "LOCAL_RANK", expected[rank][3]);
+            strlist_clear(&env);
+        }
+}
+
 static void devices(void **state)
 {
     struct strlist env = { 0 };
@@ -471,6 +495,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(ranks_follow_the_hosts, start, finish),
         cmocka_unit_test_setup_teardown(rank_environment, start, finish),
+        cmocka_unit_test_setup_teardown(horovod_numbers, start, finish),
         cmocka_unit_test_setup_teardown(devices, start, finish),
         cmocka_unit_test_setup_teardown(exec_is_one_a_node, start, finish),
         cmocka_unit_test_setup_teardown(node_environment, start, finish),

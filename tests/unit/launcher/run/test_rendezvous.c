@@ -49,6 +49,65 @@ static void test_first_start(void **state)
     fake_expect_none(&fakes[1]);
 }
 
+/* expect_horovod("address", "10.0.0.1"): node 0 is asked this */
+static void expect_horovod(const char *key, const char *value)
+{
+    json_t *body = fake_expect(&fakes[0], FRAME_PROBE);
+
+    assert_string_equal(json_string_value(json_object_get(body, "op")), "horovod");
+    assert_int_equal(json_object_size(body), key != NULL ? 2 : 1);
+    if (key != NULL)
+        assert_string_equal(json_string_value(json_object_get(body, key)), value);
+    json_decref(body);
+}
+
+static void first_serves(int port)
+{
+    answer(0, json_pack("{s:s, s:i}", "op", "horovod", "port", port));
+}
+
+/* GO waits for the port of each generation; node 0 answers the ranks from GO on. */
+static void test_horovod(void **state)
+{
+    (void)state;
+    plan.uses_horovod = true;
+    rendezvous_ask(&run, &node[0]);
+    expect_listen();
+    expect_horovod(NULL, NULL);
+    expect_port(29500, false);
+    first_listens();
+    first_holds(29500);
+    assert_int_equal(node[0].state, NODE_PROBING); /* it owes the other port */
+    first_serves(40001);
+    assert_int_equal(node[0].state, NODE_PROBED);
+    rendezvous_ask(&run, &node[1]);
+    expect_connect();
+    second_reaches("10.0.0.1");
+    assert_int_equal(plan.horovod_port, 40001);
+    assert_int_equal(rendezvous_choose(&run), 0);
+    expect_horovod("address", "10.0.0.1");
+
+    node[0].state = node[1].state = NODE_STAYING;
+    rendezvous_again(&run);
+    expect_horovod(NULL, NULL);
+    expect_port(29501, false);
+    first_holds(29501);
+    assert_false(rendezvous_take_ready(&run, &node[0]));
+    first_serves(40002);
+    assert_int_equal(plan.horovod_port, 40002);
+    assert_int_equal(rendezvous_choose(&run), 0);
+    expect_horovod("address", "10.0.0.1");
+}
+
+static void test_horovod_fails(void **state)
+{
+    (void)state;
+    plan.uses_horovod = true;
+    rendezvous_ask(&run, &node[0]);
+    answer(0, json_pack("{s:s, s:s}", "op", "horovod", "error", "cannot listen: no ports"));
+    assert_string_equal(node[0].failure->text, "cannot listen: no ports");
+}
+
 /* muster does not wait for te2: te1 listens before te2 is connected. */
 static void test_late_node(void **state)
 {
@@ -495,7 +554,8 @@ static void test_roles_lost(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_first_start),     TEST(test_late_node),      TEST(test_alone),
+        TEST(test_first_start),     TEST(test_horovod), TEST(test_horovod_fails),
+        TEST(test_late_node),      TEST(test_alone),
         TEST(test_port_is_given),   TEST(test_nobody_is_asked), TEST(test_ready_first),
         TEST(test_ready_last),      TEST(test_without_first),  TEST(test_first_is_gone),
         TEST(test_stopped),         TEST(test_nobody_asked),   TEST(test_answer_of_another),

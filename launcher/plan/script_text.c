@@ -1,0 +1,34 @@
+/* script_text.c - see script_text.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "plan/script_text.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "xalloc.h"
+
+char *script_text(const char *path, const char *cwd)
+{
+    char       *full = path[0] == '/' || cwd == NULL ? xstrdup(path)
+                                                     : xasprintf("%s/%s", cwd, path);
+    int         fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    char       *text = xcalloc(1, SCRIPT_TEXT_MAX + 1);
+    struct stat about;
+    ssize_t     size = -1;
+
+    if (fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode)) /* not our own stdin */
+        size = read(fd, text, SCRIPT_TEXT_MAX);
+    if (fd >= 0)
+        close(fd);
+    free(full);
+    if (size > 0 && memchr(text, '\0', (size_t)size) == NULL)
+        return text;
+    free(text);
+    return NULL;
+}

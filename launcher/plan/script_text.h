@@ -1,0 +1,13 @@
+/* script_text.h - the beginning of a script, to see what it will do
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_SCRIPT_TEXT_H
+#define MUSTER_SCRIPT_TEXT_H
+
+#define SCRIPT_TEXT_MAX (256 << 10) /* bytes */
+
+/* Returns the first bytes of a file, which the caller frees; NULL if it is no regular file, cannot
+ * be read, or is not text. cwd: directory of relative paths; NULL: unknown. */
+char *script_text(const char *path, const char *cwd);
+
+#endif
