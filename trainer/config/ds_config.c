@@ -6,6 +6,7 @@
 #include "config/ds_config.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "config/ds_read.h"
 #include "ds/elastic.h"
 #include "file.h"
+#include "number.h"
 #include "xalloc.h"
 
 static int  check_all(struct ds_config *config, struct error *err);
@@ -202,6 +204,24 @@ static int complain(const struct ds_config *config, const char *path, struct err
     return ds_read_error(config->read, path, err, "%s", text);
 }
 
+struct ds_config *ds_config_read_for_run(const char *path, struct error *err)
+{
+    const char       *text = getenv("MUSTER_GRADIENT_ACCUMULATION_STEPS");
+    struct ds_config *config = ds_config_read(path, err);
+    struct error      why;
+    int64_t           steps;
+
+    if (config == NULL || text == NULL)
+        return config;
+    if (parse_number(text, 1, INT_MAX, &steps, &why) == 0) {
+        ds_config_set_steps(config, steps);
+        return config;
+    }
+    ds_config_free(config);
+    err_set(err, "MUSTER_GRADIENT_ACCUMULATION_STEPS: %s", why.text);
+    return NULL;
+}
+
 void ds_config_set_steps(struct ds_config *config, int64_t steps)
 {
     config->wanted_steps = steps;
@@ -264,6 +284,7 @@ static int resolve_batch(struct ds_config *config, int64_t world, struct error *
     if (batch == DS_UNSET && micro == DS_UNSET)
         return complain(config, has_steps ? "gradient_accumulation_steps" : "", err,
                         "train_batch_size or train_micro_batch_size_per_gpu is missing");
+    config->own_steps = steps != DS_UNSET ? steps : 1;
     if (config->wanted_steps > 0)
         steps = config->wanted_steps;
     if (batch == DS_UNSET)
@@ -285,6 +306,19 @@ static int resolve_batch(struct ds_config *config, int64_t world, struct error *
     config->train_batch_size = batch;
     config->micro_batch_size = micro;
     config->accumulation_steps = steps;
+    return 0;
+}
+
+int ds_config_lr_scale(const struct ds_config *config, double *scale, struct error *err)
+{
+    const char *fixed = config->elasticity.enabled ? "elasticity" : "train_batch_size";
+
+    if (ds_read_has(config, fixed))
+        return complain(config, fixed, err,
+                        "with it the batch stays the same for all numbers of ranks, and so must "
+                        "the learning rate; give train_micro_batch_size_per_gpu instead, or leave "
+                        "--lr-scale out");
+    *scale = (double)config->world * (double)config->accumulation_steps / (double)config->own_steps;
     return 0;
 }
 

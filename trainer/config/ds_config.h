@@ -110,6 +110,7 @@ struct ds_config {
 
     int64_t        world;       /* ranks; 0 until resolved */
     int64_t        wanted_steps; /* see ds_config_set_steps(); 0: not set */
+    int64_t        own_steps; /* the accumulation steps without them; once resolved */
     struct strlist notes;       /* for the user, on ignored settings: "ds_config.json:7: ..." */
     struct ds_read *read;       /* the parsed file, for ds_config_print; owns all texts */
 };
@@ -119,6 +120,10 @@ struct ds_config *ds_config_read(const char *path, struct error *err);
 struct ds_config *ds_config_parse(const char *name, const char *text, size_t size,
                                   struct error *err);
 void              ds_config_free(struct ds_config *config); /* NULL is fine */
+
+/* The same for a run: muster keeps the batch of an elastic one by the accumulation steps in
+ * MUSTER_GRADIENT_ACCUMULATION_STEPS. */
+struct ds_config *ds_config_read_for_run(const char *path, struct error *err);
 
 /* Adds a note with the line of that key, for callers that know more than the file. */
 void ds_config_note(struct ds_config *config, const char *path, const char *text);
@@ -130,6 +135,11 @@ void ds_config_set_steps(struct ds_config *config, int64_t steps);
 /* Computes the batch sizes for this number of ranks, from the given ones of the three or from
  * elasticity. */
 int ds_config_resolve(struct ds_config *config, int64_t world, struct error *err);
+
+/* Sets by how much a learning rate grows with the ranks, as in scripts for Horovod, once the
+ * configuration is resolved. This is the number of ranks, or the number for which muster keeps the
+ * batch by other accumulation steps. -1 with err if the file fixes the batch. */
+int ds_config_lr_scale(const struct ds_config *config, double *scale, struct error *err);
 
 /* Returns the element type that the model computes in. */
 enum ds_dtype ds_config_dtype(const struct ds_config *config);

@@ -22,7 +22,7 @@ static void        end_part(const struct step *step, struct step_result *result,
 static int         go_back(struct step *step, double scale, struct error *err);
 static double      gradient_scale(const struct step *step, double scale);
 static int         find_rank(struct step *step, struct step_result *result, struct error *err);
-static struct adam adam_of(const struct ds_config *config, int64_t updates);
+static struct adam adam_of(const struct step *step);
 static int         enter(void *arg, int layer, enum model_pass pass, struct error *err);
 static int         leave(void *arg, int layer, enum model_pass pass, struct error *err);
 static int         done(void *arg, int layer, struct error *err);
@@ -55,7 +55,7 @@ void step_clear(struct step *step)
 int step_run(struct step *step, struct step_result *result, struct error *err)
 {
     struct state *state = step->state;
-    struct adam   adam = adam_of(step->config, state->updates);
+    struct adam   adam = adam_of(step);
     uint64_t      mark;
     int64_t       since_ns;
     int           i;
@@ -210,14 +210,16 @@ static int find_rank(struct step *step, struct step_result *result, struct error
     return zero_search_end(step->zero, &result->bad_rank, err);
 }
 
-static struct adam adam_of(const struct ds_config *config, int64_t updates)
+static struct adam adam_of(const struct step *step)
 {
+    const struct ds_config    *config = step->config;
     const struct ds_optimizer *o = &config->optimizer;
+    const int64_t              updates = step->state->updates;
     double                     betas[2] = { o->betas[0], o->betas[1] };
 
     schedule_betas(&config->schedule, updates, betas);
     return (struct adam){
-        .lr = schedule_lr(&config->schedule, o->lr, updates),
+        .lr = step->lr_scale * schedule_lr(&config->schedule, o->lr, updates),
         .beta1 = betas[0],
         .beta2 = betas[1],
         .eps = o->eps,

@@ -41,6 +41,7 @@ struct step {
     struct samples         *samples;
     struct data_shards     *shards; /* NULL: each rank has a fixed share of each step */
     struct state           *state;
+    double                  lr_scale; /* the learning rate is multiplied by it */
     bool                    wants[STEP_WANTS]; /* of this rank */
     bool                    is_saved;          /* this rank's save_is_written() */
 

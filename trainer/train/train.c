@@ -16,7 +16,6 @@
 
 #include "config/ds_config.h"
 #include "fnv.h"
-#include "number.h"
 #include "model/model.h"
 #include "model/ops.h"
 #include "train/checkpoint.h"
@@ -59,7 +58,6 @@ static volatile sig_atomic_t wants[STEP_WANTS];
 
 static int  set_up(struct train *train, struct error *err);
 static int  read_config(struct train *train, struct error *err);
-static struct ds_config *config_read(const char *path, struct error *err);
 static int  make_model(struct train *train, struct error *err);
 static int  shape_of(struct model_config *shape, const struct train_options *options,
                      struct error *err);
@@ -134,7 +132,7 @@ static int set_up(struct train *train, struct error *err)
     train->step = (struct step){
         .config = train->config, .world = &train->world, .model = train->model,
         .zero = train->zero, .samples = &train->samples, .shards = train->shards,
-        .state = &train->state,
+        .state = &train->state, .lr_scale = train->step.lr_scale,
     };
     step_init(&train->step);
     train->save = (struct save){ .dir = train->options.checkpoint_dir, .world = &train->world,
@@ -164,32 +162,16 @@ static int read_config(struct train *train, struct error *err)
 {
     size_t i;
 
-    train->config = config_read(train->options.config, err);
-    if (train->config == NULL || ds_config_resolve(train->config, train->world.size, err) < 0)
+    train->step.lr_scale = 1;
+    train->config = ds_config_read_for_run(train->options.config, err);
+    if (train->config == NULL || ds_config_resolve(train->config, train->world.size, err) < 0 ||
+        (strcmp(train->options.lr_scale, "ranks") == 0 &&
+         ds_config_lr_scale(train->config, &train->step.lr_scale, err) < 0))
         return -1;
     limits_note(train->config, train->world.on_gpu);
     for (i = 0; i < train->config->notes.count && train->world.rank == 0; i++)
         fprintf(stderr, "muster-train: %s\n", train->config->notes.item[i]);
     return 0;
-}
-
-/* Applies the accumulation steps with which muster keeps the batch size of an elastic run. */
-static struct ds_config *config_read(const char *path, struct error *err)
-{
-    const char       *text = getenv("MUSTER_GRADIENT_ACCUMULATION_STEPS");
-    struct ds_config *config = ds_config_read(path, err);
-    struct error      why;
-    int64_t           steps;
-
-    if (config == NULL || text == NULL)
-        return config;
-    if (parse_number(text, 1, INT_MAX, &steps, &why) == 0) {
-        ds_config_set_steps(config, steps);
-        return config;
-    }
-    ds_config_free(config);
-    err_set(err, "MUSTER_GRADIENT_ACCUMULATION_STEPS: %s", why.text);
-    return NULL;
 }
 
 static int make_model(struct train *train, struct error *err)
@@ -436,6 +418,8 @@ static void tell_plan(const struct train *train)
            (long long)train->config->train_batch_size,
            (long long)train->config->micro_batch_size,
            (long long)train->config->accumulation_steps, train->world.size);
+    if (train->step.lr_scale > 1)
+        printf("the learning rate is multiplied by %.6g\n", train->step.lr_scale);
     zero_memory_print(train->zero, stdout);
     printf("%.2f MiB of activations per pass\n", (double)train->activations / (1 << 20));
     fflush(stdout);
@@ -587,7 +571,7 @@ static int print_config(const struct train_options *options)
 {
     const char       *size = getenv("WORLD_SIZE");
     struct error      err;
-    struct ds_config *config = config_read(options->config, &err);
+    struct ds_config *config = ds_config_read_for_run(options->config, &err);
 
     if (config == NULL || ds_config_resolve(config, size != NULL ? atoi(size) : 1, &err) < 0) {
         fprintf(stderr, "muster-train: %s\n", err.text);

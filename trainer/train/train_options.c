@@ -47,6 +47,8 @@ static const struct option_row {
     { "steps", KIND_NUMBER, FIELD(steps), 1, INT64_C(1) << 40, NULL, "N",
       "the last step [once through the data]" },
     { "length", KIND_NUMBER, FIELD(length), 1, 1 << 20, "64", "N", "tokens per sample" },
+    { "lr-scale", KIND_TEXT, FIELD(lr_scale), 0, 0, "none", "BY",
+      "ranks: multiply the learning rate by them,\nas scripts for Horovod do" },
     { "save_interval", KIND_NUMBER, FIELD(save_interval), 0, INT64_C(1) << 40, "0", "N",
       "save every N steps, and at the end" },
     { "seed", KIND_NUMBER, FIELD(seed), 0, INT64_MAX, "1234", "N",
@@ -146,6 +148,8 @@ static int judge(const struct train_options *options, struct error *err)
 {
     if (options->config == NULL)
         return err_set(err, "--deepspeed_config is missing");
+    if (strcmp(options->lr_scale, "none") != 0 && strcmp(options->lr_scale, "ranks") != 0)
+        return err_set(err, "--lr-scale %.60s: must be none or ranks", options->lr_scale);
     if (options->print_config)
         return TRAIN_OPTIONS_RUN;
     if (strcmp(options->device, "auto") != 0 && strcmp(options->device, "cpu") != 0 &&
@@ -164,9 +168,10 @@ uint64_t train_options_hash(const struct train_options *options)
 {
     char text[128];
 
-    snprintf(text, sizeof text, "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %d %d %d",
+    snprintf(text, sizeof text, "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %d %d %d %s",
              options->length, options->steps, options->save_interval, options->seed,
-             options->data_shards, options->checkpoint_dir != NULL, options->export != NULL);
+             options->data_shards, options->checkpoint_dir != NULL, options->export != NULL,
+             options->lr_scale);
     return fnv_add(FNV_START, text, strlen(text));
 }
 

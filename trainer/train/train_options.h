@@ -19,6 +19,7 @@ struct train_options {
     bool        async_checkpoint;
     const char *export;         /* NULL: do not export the weights */
     const char *tag;            /* the checkpoint to resume from; NULL: the latest */
+    const char *lr_scale;       /* "none", "ranks" */
     int64_t     steps;          /* the last step; 0: once through the data */
     int64_t     length;         /* tokens per sample */
     int64_t     save_interval;  /* steps; 0: only at the end */

@@ -98,6 +98,15 @@ train 2 2 --steps 50
 curve >curve.accumulated
 ok "two ranks, two samples a pass, three passes: the same curve" alike curve.1.0 curve.accumulated 50
 
+train 2 2 --steps 1 --lr-scale ranks
+is "a rate by ranks needs a batch that grows with them: 1" "$rc" 1
+ok "... says which key fixes it" grep -q 'ds2.json:1: train_batch_size: with it the batch stays the same' err
+config 0
+sed -i 's/"train_batch_size": 12/"train_micro_batch_size_per_gpu": 3/' ds0.json
+train 4 0 --steps 11 --lr-scale ranks
+is "where it grows, four ranks have four times the rate" \
+    "$rc $(sed -n 's|^step 11/11 .* lr \([^ ]*\) .*|\1|p' out)" "0 4.000e-03"
+
 # 4 -> 2 -> 3 ranks, with other stages.
 config 2
 train 4 1 --steps 20 --checkpoint_dir "$PWD/save"

@@ -328,6 +328,43 @@ static void test_batch_again(void **state)
     ds_config_free(config);
 }
 
+static double lr_scale_of(const char *text, int64_t world, int64_t steps, struct error *err)
+{
+    struct ds_config *config = parsed(text);
+    double            scale = -1;
+
+    if (steps > 0)
+        ds_config_set_steps(config, steps);
+    assert_int_equal(ds_config_resolve(config, world, err), 0);
+    if (ds_config_lr_scale(config, &scale, err) < 0)
+        scale = -1;
+    ds_config_free(config);
+    return scale;
+}
+
+static void test_lr_scale(void **state)
+{
+    static const char micro[] = "{\"train_micro_batch_size_per_gpu\": 2}";
+    static const char both[] = "{\"train_micro_batch_size_per_gpu\": 2, "
+                               "\"gradient_accumulation_steps\": 3}";
+    struct error      err;
+
+    (void)state;
+    assert_float_equal(lr_scale_of(micro, 1, 0, &err), 1, 0);
+    assert_float_equal(lr_scale_of(micro, 6, 0, &err), 6, 0);
+    assert_float_equal(lr_scale_of(both, 6, 0, &err), 6, 0);
+    /* Of four ranks two are left, for which muster doubles the steps: the same batch and rate. */
+    assert_float_equal(lr_scale_of(micro, 2, 2, &err), 4, 0);
+    assert_float_equal(lr_scale_of(both, 2, 6, &err), 4, 0);
+
+    assert_float_equal(lr_scale_of("{\"train_batch_size\": 24}", 4, 0, &err), -1, 0);
+    assert_non_null(strstr(err.text, "ds.json:1: train_batch_size: with it the batch stays"));
+    assert_float_equal(lr_scale_of("{\"elasticity\": {\"enabled\": true, "
+                                   "\"max_train_batch_size\": 24, \"micro_batch_sizes\": [2], "
+                                   "\"version\": 0.1}}", 4, 0, &err), -1, 0);
+    assert_non_null(strstr(err.text, "elasticity: with it the batch stays"));
+}
+
 #define PRINTED_MAX 16384
 
 static void print(const struct ds_config *config, char text[PRINTED_MAX])
@@ -456,6 +493,7 @@ int main(void)
         cmocka_unit_test(test_notes),
         cmocka_unit_test(test_batch),
         cmocka_unit_test(test_batch_again),
+        cmocka_unit_test(test_lr_scale),
         cmocka_unit_test(test_print),
         cmocka_unit_test(test_hash),
         cmocka_unit_test(test_print_origins),
