@@ -385,8 +385,7 @@ static bool has_all(const struct run *run, const struct node *node)
         return false;
     if (!is_first(run, node))
         return true;
-    return !answer->of_name &&
-           (rendezvous->probe_port > 0 || !must_reach(run));
+    return !answer->of_name && (rendezvous->probe_port > 0 || !must_reach(run));
 }
 
 static bool owes(const struct run *run, const struct node *node)
@@ -497,7 +496,7 @@ int rendezvous_choose(struct run *run)
     return 0;
 }
 
-/* The agent of the first node answers Horovod's ranks from now on. */
+/* The agent of the first node answers Horovod's ranks from now on, where they can connect to it. */
 static void serve_horovod(struct run *run, const struct plan *world)
 {
     struct node *first = run->node[world->first_node];
@@ -506,8 +505,9 @@ static void serve_horovod(struct run *run, const struct plan *world)
         outcome_caution(&run->outcome, run->plan->node[first->index].host,
                         "MASTER_ADDR is %s, and Horovod's ranks find each other over IPv4 only; "
                         "give --master_addr an IPv4 address of that node", world->master_addr);
-    node_send(first, FRAME_PROBE,
-              json_pack("{s:s, s:s}", "op", "horovod", "address", world->master_addr));
+    else
+        node_send(first, FRAME_PROBE,
+                  json_pack("{s:s, s:s}", "op", "horovod", "address", world->master_addr));
 }
 
 /* All nodes have tried: takes the address. --master_addr is used even if not all nodes reached

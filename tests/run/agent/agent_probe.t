@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Probes and the port."""
 
+import http.client
 import os
 import socket
 import sys
@@ -125,16 +126,45 @@ def test_peers_while_ranks_run():
 
 
 def test_probes_of_the_start_end_a_run():
-    agent = Agent()
-    agent.run(['sleep', '1000'])
-    agent.wait('STARTED')
-    agent.send('PROBE', {'op': 'port', 'port': 29500, 'fixed': False})
+    for late in {'op': 'port', 'port': 29500, 'fixed': False}, {'op': 'horovod'}:
+        agent = Agent()
+        agent.run(['sleep', '1000'])
+        agent.wait('STARTED')
+        agent.send('PROBE', late)
+        assert hangs_up(agent), late
+
+
+def hangs_up(agent):
     try:
         while agent.take() is not None:
             pass
-        raise AssertionError('no end')
+        return False
     except (EOFError, ConnectionError):
-        assert agent.process.wait(DEADLINE_S) == 1
+        return agent.process.wait(DEADLINE_S) == 1
+
+
+def test_horovod():
+    """It answers Horovod's ranks from the address on, while ranks run, and not after them."""
+    agent = Agent()
+    agent.send('PROBE', {'op': 'horovod'})
+    answer = agent.wait('PROBED').body
+    assert sorted(answer) == ['op', 'port'] and answer['op'] == 'horovod', answer
+    agent.plan(['sleep', '1000'])
+    agent.wait('READY')
+    agent.send('PROBE', {'op': 'horovod', 'address': '127.0.0.1'})
+    agent.send('GO')
+    agent.wait('STARTED')
+    for host, status in ('127.0.0.1', 404), ('127.0.0.2', 403):
+        call = http.client.HTTPConnection(host, answer['port'], timeout=DEADLINE_S)
+        call.request('GET', '/global/0')
+        assert call.getresponse().status == status
+        call.close()
+    agent.send('STOP', {'grace_s': 0})
+    agent.finish()
+    assert refuses(answer['port'])
+    agent = Agent()
+    agent.send('PROBE', {'op': 'horovod', 'address': '127.0.0.1'})  # which port?
+    assert hangs_up(agent)
 
 
 def test_port_is_held_until_go():

@@ -9,6 +9,7 @@
 #include "exit_code.h"
 #include "rendezvous_fixture.h"
 #include "run/rendezvous.h"
+#include "xalloc.h"
 
 /* The first start, until te2's answer. */
 static void ask_both(void)
@@ -97,6 +98,23 @@ static void test_horovod(void **state)
     assert_int_equal(plan.horovod_port, 40002);
     assert_int_equal(rendezvous_choose(&run), 0);
     expect_horovod("address", "10.0.0.1");
+}
+
+/* Its ranks have no IPv6: they are not answered anywhere. */
+static void test_horovod_v6(void **state)
+{
+    (void)state;
+    plan.uses_horovod = true;
+    plan.nodes = 1;
+    plan.master_addr = xstrdup("fd00::1");
+    rendezvous_ask(&run, &node[0]);
+    expect_horovod(NULL, NULL);
+    expect_port(29500, false);
+    first_serves(40001);
+    first_holds(29500);
+    assert_int_equal(rendezvous_choose(&run), 0);
+    fake_expect_none(&fakes[0]);
+    assert_true(cautions_any(&run.outcome.cautions));
 }
 
 static void test_horovod_fails(void **state)
@@ -554,7 +572,8 @@ static void test_roles_lost(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_first_start),     TEST(test_horovod), TEST(test_horovod_fails),
+        TEST(test_first_start),    TEST(test_horovod),
+        TEST(test_horovod_v6),     TEST(test_horovod_fails),
         TEST(test_late_node),      TEST(test_alone),
         TEST(test_port_is_given),   TEST(test_nobody_is_asked), TEST(test_ready_first),
         TEST(test_ready_last),      TEST(test_without_first),  TEST(test_first_is_gone),
