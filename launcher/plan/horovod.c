@@ -15,9 +15,10 @@
 /* of Python's names, in ASCII */
 #define NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
-static bool  imports(const char *line);
-static bool  is_word(const char *text, const char *word);
-static char *module_path(const char *name);
+static const char *script_of(const struct options *options, bool *is_module);
+static bool        imports(const char *line);
+static bool        is_word(const char *text, const char *word);
+static char       *module_path(const char *name);
 
 bool horovod_is_imported(const char *text)
 {
@@ -33,9 +34,11 @@ bool horovod_is_imported(const char *text)
 
 bool horovod_is_in_script(const struct options *options, const char *cwd)
 {
-    char *path = options->module ? module_path(options->script) : xstrdup(options->script);
-    char *text = script_text(path, cwd);
-    bool  is = text != NULL && horovod_is_imported(text);
+    bool        is_module = options->module;
+    const char *name = is_module ? options->script : script_of(options, &is_module);
+    char       *path = is_module ? module_path(name) : xstrdup(name);
+    char       *text = script_text(path, cwd);
+    bool        is = text != NULL && horovod_is_imported(text);
 
     free(text);
     free(path);
@@ -48,6 +51,19 @@ bool horovod_is_used(const struct options *options, bool is_in_script, const str
         return false;
     return options->horovod ||
            (is_in_script && env_get(env, "HOROVOD_GLOO_RENDEZVOUS_ADDR") == NULL);
+}
+
+/* Returns the script or the module of "python3 -u train.py", or else the program. */
+static const char *script_of(const struct options *options, bool *is_module)
+{
+    const struct strlist *args = &options->args;
+    size_t                i;
+
+    if (!script_is_python(options->script))
+        return options->script;
+    for (i = 0; i < args->count && args->item[i][0] == '-' && !*is_module; i++)
+        *is_module = strcmp(args->item[i], "-m") == 0;
+    return i < args->count ? args->item[i] : "";
 }
 
 /* "import horovod.torch as hvd", "from horovod import torch", "import os, horovod" */

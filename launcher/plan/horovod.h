@@ -15,8 +15,8 @@
 /* Does this Python text import horovod or a part of it? */
 bool horovod_is_imported(const char *text);
 
-/* Reads the script, or with --module the file of the module. cwd: directory of relative paths;
- * NULL: unknown. */
+/* Reads the script, also the one that a Python interpreter gets, or the file of a module. cwd:
+ * directory of relative paths; NULL: unknown. */
 bool horovod_is_in_script(const struct options *options, const char *cwd);
 
 /* env: what the ranks get. A server that the user names there is used instead, without

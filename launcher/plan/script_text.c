@@ -32,3 +32,17 @@ char *script_text(const char *path, const char *cwd)
     free(text);
     return NULL;
 }
+
+const char *script_base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL ? slash + 1 : path;
+}
+
+bool script_is_python(const char *name)
+{
+    const char *base = script_base(name);
+
+    return strncmp(base, "python", 6) == 0 && base[6 + strspn(base + 6, "0123456789.")] == '\0';
+}

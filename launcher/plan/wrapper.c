@@ -43,9 +43,7 @@ static const struct launcher *find_in_command(const char *script, const struct s
 static const struct launcher *find_in_words(const char *const *words);
 static const struct launcher *find_launcher(const char *name, const char *argument,
                                             bool is_module);
-static bool        is_python(const char *name);
 static bool        is_shell(const char *name);
-static const char *base_of(const char *path);
 static char       *read_script(const char *path, const char *cwd, bool for_shell);
 static bool        names_a_shell(const char *text);
 static const struct launcher *find_in_script(const char *text);
@@ -75,7 +73,8 @@ struct wrapper wrapper_find(const struct options *options, const char *cwd)
     free(text);
     if (found == NULL)
         return (struct wrapper){ 0 };
-    words = file != NULL ? xasprintf("%s (%s)", base_of(file), found->name) : xstrdup(found->name);
+    words = file != NULL ? xasprintf("%s (%s)", script_base(file), found->name)
+                         : xstrdup(found->name);
     return (struct wrapper){ words, found->is_of_node };
 }
 
@@ -102,12 +101,12 @@ static const struct launcher *find_in_words(const char *const *words)
 {
     size_t i;
 
-    if (!is_python(words[0]))
-        return find_launcher(base_of(words[0]), words[1], false);
+    if (!script_is_python(words[0]))
+        return find_launcher(script_base(words[0]), words[1], false);
     for (i = 1; words[i] != NULL && words[i][0] == '-'; i++)
         if (strcmp(words[i], "-m") == 0)
             return words[i + 1] != NULL ? find_launcher(words[i + 1], NULL, true) : NULL;
-    return words[i] != NULL ? find_launcher(base_of(words[i]), words[i + 1], false) : NULL;
+    return words[i] != NULL ? find_launcher(script_base(words[i]), words[i + 1], false) : NULL;
 }
 
 static const struct launcher *find_launcher(const char *name, const char *argument,
@@ -123,29 +122,15 @@ static const struct launcher *find_launcher(const char *name, const char *argume
     return NULL;
 }
 
-static bool is_python(const char *name)
-{
-    const char *base = base_of(name);
-
-    return strncmp(base, "python", 6) == 0 && base[6 + strspn(base + 6, "0123456789.")] == '\0';
-}
-
 static bool is_shell(const char *name)
 {
     static const char *const shells[] = { "sh", "bash", "dash", "zsh", "ksh" };
     size_t                   i;
 
     for (i = 0; i < sizeof shells / sizeof *shells; i++)
-        if (strcmp(base_of(name), shells[i]) == 0)
+        if (strcmp(script_base(name), shells[i]) == 0)
             return true;
     return false;
-}
-
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL ? slash + 1 : path;
 }
 
 /* Returns the beginning of a shell script, or NULL if the file is something else. for_shell: a

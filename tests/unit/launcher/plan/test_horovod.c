@@ -18,6 +18,8 @@
 #include "plan/horovod.h"
 #include "xalloc.h"
 
+#define WORDS 4
+
 static void knows_imports(void **state)
 {
     static const struct {
@@ -57,11 +59,27 @@ static void knows_imports(void **state)
             fail_msg("'%s'", cases[i].text);
 }
 
+/* horovodrun's line has the interpreter in it. */
+static const struct {
+    const char *words[WORDS];
+    bool        expected;
+} lines[] = {
+    { { "python", "pkg/train.py" }, true },
+    { { "/usr/bin/python3.11", "-u", "pkg/train.py", "--lr" }, true },
+    { { "python3", "-u", "-m", "pkg.train" }, true },
+    { { "python3", "pkg/other.py", "pkg/train.py" }, false },
+    { { "python3", "-m" }, false },
+    { { "python3", "-u" }, false },
+    { { "python3" }, false },
+    { { "sh", "pkg/train.py" }, false },
+};
+
 static void reads_scripts_and_modules(void **state)
 {
     char           dir[] = "/tmp/test_horovod.XXXXXX", *folder, *file, *ours;
     struct options options = { 0 };
     FILE          *out;
+    size_t         i, w;
 
     (void)state;
     assert_non_null(mkdtemp(dir));
@@ -93,6 +111,16 @@ static void reads_scripts_and_modules(void **state)
     assert_true(horovod_is_in_script(&options, folder));
     options.script = (char *)"pkg";
     assert_false(horovod_is_in_script(&options, dir));
+
+    options.module = false;
+    for (i = 0; i < sizeof lines / sizeof *lines; i++) {
+        options.script = (char *)lines[i].words[0];
+        for (w = 1; w < WORDS && lines[i].words[w] != NULL; w++)
+            strlist_add(&options.args, lines[i].words[w]);
+        if (horovod_is_in_script(&options, dir) != lines[i].expected)
+            fail_msg("line %zu: %s", i, options.script);
+        strlist_clear(&options.args);
+    }
 
     unlink(file);
     unlink(ours);
