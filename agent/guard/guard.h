@@ -25,10 +25,11 @@
 /* Ids of children. The id of a rank is its index on this node. */
 #define GUARD_HELPER (-1) /* the shell that reads --venv_script */
 #define GUARD_ALL    (-2) /* to signal every rank */
+#define GUARD_SERVER (-3) /* serves the ranks, and ends after them: muster-pmix */
 
 enum guard_type {
-    GUARD_SPAWN = 1, /* to the guard: fork id, with descriptors. A helper executes at once, a
-                        rank is set up and waits for GO */
+    GUARD_SPAWN = 1, /* to the guard: fork id, with descriptors. A rank is set up and waits for
+                        GO; others execute at once */
     GUARD_GO,        /* to the guard: execute all ranks, now and later */
     GUARD_SIGNAL,    /* to the guard: send the signal in `value` to the process group of id */
     GUARD_STOP,      /* to the guard: CONT and TERM now, KILL after `seconds`; if repeated:

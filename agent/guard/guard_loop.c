@@ -64,6 +64,7 @@ struct guard_process {
     struct child       *child; /* all that were started in this generation */
     int                 children;
     int                 running;
+    int                 servers; /* of those, see GUARD_SERVER */
     bool                has_more; /* more children can be reaped at once */
     int                 outlived; /* processes that existed when the last rank had ended */
     bool                is_over;  /* EMPTY was sent, and AGAIN has not arrived */
@@ -258,8 +259,8 @@ static void take_message(struct guard_process *g, const struct guard_message *me
             stop_begin(&g->stop, 0); /* the usual end: no process is left */
             break;
         }
-        if (g->running == 0)
-            g->outlived = containment_count(g->contain, getpid());
+        if (g->running == g->servers)
+            g->outlived = containment_count(g->contain, getpid()) - g->servers;
         stop_begin(&g->stop, message->seconds);
         break;
     case GUARD_ALIVE:
@@ -304,6 +305,7 @@ static void child_start(struct guard_process *g, int id, const int *fds)
     g->child[g->children++] = child;
     g->poll = xreallocarray(g->poll, (size_t)g->children + 2, sizeof *g->poll);
     g->running++;
+    g->servers += id == GUARD_SERVER;
 }
 
 /* The gate opens when no process has its other end: a child closes it first. */
@@ -408,6 +410,7 @@ static void child_ended(struct guard_process *g, pid_t pid)
         return; /* an orphan that was reparented to us */
     child->ended = true;
     g->running--;
+    g->servers -= child->id == GUARD_SERVER;
     message.id = child->id;
     message.at_ns = clock_now_ns();
     message.maxrss_kb = usage.ru_maxrss;
@@ -455,7 +458,8 @@ static void signal_ranks(struct guard_process *g, int id, int signal_number)
     int i;
 
     for (i = 0; i < g->children; i++)
-        if (!g->child[i].ended && (id == GUARD_ALL || id == g->child[i].id) &&
+        if (!g->child[i].ended &&
+            (id == g->child[i].id || (id == GUARD_ALL && g->child[i].id >= 0)) &&
             (g->child[i].id < 0 || g->gate[1] < 0))
             kill(-g->child[i].pid, signal_number);
 }
@@ -497,7 +501,7 @@ static void begin_again(struct guard_process *g)
     close(g->gate[0]);
     if (pipe2(g->gate, O_CLOEXEC) < 0)
         leave(g); /* the agent notices that */
-    g->children = g->running = g->outlived = 0;
+    g->children = g->running = g->servers = g->outlived = 0;
     g->is_over = false;
     /* Linux 6.14 to 6.18 at least kill processes that begin in a group that was killed once. */
     if (g->stop.killing_since_ns != 0)

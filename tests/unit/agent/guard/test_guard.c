@@ -369,9 +369,11 @@ static void test_signal(void **state)
     struct world *world = world_of(state);
     char          byte;
 
+    script(world, GUARD_SERVER, STAY);
+    hear_of(world, GUARD_STARTED, GUARD_SERVER);
     script(world, 0, STAY);
     hear_of(world, GUARD_STANDS, 0);
-    /* It is no rank yet: this is not for it. */
+    /* It is no rank yet, as the server never is: this is not for them. */
     assert_int_equal(guard_signal(&world->guard, GUARD_ALL, SIGKILL), 0);
     assert_int_equal(guard_go(&world->guard), 0);
     hear_of(world, GUARD_STARTED, 0);
@@ -388,6 +390,10 @@ static void test_signal(void **state)
     assert_int_equal(guard_signal(&world->guard, GUARD_ALL, SIGUSR2), 0);
     hear_of(world, GUARD_EXITED, 0);
     assert_int_equal(world->said.value, SIGUSR2);
+    assert_int_equal(guard_stop(&world->guard, LONG_S), 0);
+    hear_of(world, GUARD_EXITED, GUARD_SERVER);
+    hear(world, GUARD_EMPTY);
+    assert_int_equal(world->said.killed, 0);
     world_end(world);
 }
 
