@@ -7,7 +7,7 @@ notes=$(mktemp -d)
 trap 'rm -rf "$notes"' EXIT
 export DEBIAN_FRONTEND=noninteractive
 # install_packages and quickstart install these: a test that does not find one of them fails.
-export MUSTER_TEST_REQUIRE="sshd mpich torch trainer pty valgrind"
+export MUSTER_TEST_REQUIRE="sshd mpich open_mpi torch trainer pty valgrind"
 # A script that builds a cluster, once a machine, and starts it.
 export MUSTER_TEST_KUBE="$top/../shared/kube"
 # What configure and make are run by: dash, which needs half of bash's time.

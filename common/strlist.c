@@ -107,6 +107,17 @@ static char *format_text(const char *format, va_list ap)
     return text;
 }
 
+void env_unset(struct strlist *env, const char *name)
+{
+    size_t at = env_find(env, name);
+
+    if (at == env->count)
+        return;
+    free(env->item[at]);
+    env->item[at] = env->item[--env->count];
+    env->item[env->count] = NULL;
+}
+
 const char *env_get(const struct strlist *env, const char *name)
 {
     size_t at = env_find(env, name);

@@ -25,10 +25,11 @@ void strlist_clear(struct strlist *list);
 bool strlist_has(const struct strlist *list, const char *text);
 
 /* The list as an environment: names compare up to the '='. env_set() replaces in place or adds;
- * env_get() returns the value (borrowed) or NULL. */
+ * env_unset() removes it; env_get() returns the value (borrowed) or NULL. */
 void        env_set(struct strlist *env, const char *name, const char *value);
 void        env_setf(struct strlist *env, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+void        env_unset(struct strlist *env, const char *name);
 const char *env_get(const struct strlist *env, const char *name);
 
 /* The list as one block of bytes, each string ended by NUL, as in a frame. strlist_pack()

@@ -20,6 +20,7 @@
 #include "frame.h"
 #include "guard/cgroup.h"
 #include "copy/partials.h"
+#include "node/scratch.h"
 #include "runid.h"
 #include "xalloc.h"
 
@@ -43,7 +44,8 @@ static void add_parts(struct stale *stale, const char *base);
 static void add_parts_in(struct stale *stale, const char *folder);
 static void add_notices(struct stale *stale);
 static bool is_notice(const char *name);
-static bool add_partial(const char *path, void *arg);
+static bool add_file(const char *path, void *arg);
+static void add_directory(const char *path, void *arg);
 static bool add(struct stale *stale, const char *what, const char *path);
 static bool group_of(const char *path, struct cgroup *group);
 static bool is_ours(const char *path, mode_t type, struct stat *about);
@@ -56,7 +58,8 @@ json_t *stale_files_list(bool remove)
     add_all_groups(&stale);
     add_all_parts(&stale);
     add_notices(&stale);
-    partials_find(add_partial, &stale);
+    scratch_find_stale(add_directory, &stale);
+    partials_find(add_file, &stale);
     return stale.list;
 }
 
@@ -217,14 +220,21 @@ static bool is_notice(const char *name)
 
 /* --- parts of files that muster bcast copied -------------------------------- */
 
-static bool add_partial(const char *path, void *arg)
+static bool add_file(const char *path, void *arg)
 {
     return add(arg, "file", path);
 }
 
+/* --- directories ------------------------------------------------------------ */
+
+static void add_directory(const char *path, void *arg)
+{
+    add(arg, "directory", path);
+}
+
 /* --- all kinds -------------------------------------------------------------- */
 
-/* True: the file or group was removed. */
+/* True: it was removed. */
 static bool add(struct stale *stale, const char *what, const char *path)
 {
     struct cgroup group;
@@ -232,9 +242,10 @@ static bool add(struct stale *stale, const char *what, const char *path)
 
     if (json_array_size(stale->list) >= STALE_FILES_MAX)
         return false;
-    if (stale->remove)
-        gone = strcmp(what, "group") == 0 ? group_of(path, &group) && cgroup_remove(&group)
-                                          : unlink(path) == 0;
+    if (stale->remove && strcmp(what, "group") == 0)
+        gone = group_of(path, &group) && cgroup_remove(&group);
+    else if (stale->remove)
+        gone = strcmp(what, "directory") == 0 ? scratch_clear(path) : unlink(path) == 0;
     json_array_append_new(stale->list,
                           json_pack("{s:s, s:o, s:b}", "what", what, "path",
                                     json_text(path, strlen(path)), "gone", gone));

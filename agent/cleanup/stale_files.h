@@ -1,8 +1,9 @@
 /* stale_files.h - files of muster that are left on a node where it was killed
  *
- *     group  a control group without processes, whose guard is dead
- *     file   a part of muster-agent, from a copy that was interrupted; the notice file
- *            (MUSTER_NOTICE_FILE) of an agent that is dead
+ *     group      a control group without processes, whose guard is dead
+ *     file       a part of muster-agent, from a copy that was interrupted; the notice file
+ *                (MUSTER_NOTICE_FILE) of an agent that is dead
+ *     directory  where an agent that is dead kept files of Open MPI (node/scratch.h)
  *
  * All of them belong to this user and take almost no space, but stay until they are removed.
  * SPDX-License-Identifier: Apache-2.0

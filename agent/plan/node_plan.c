@@ -70,6 +70,7 @@ void node_plan_clear(struct node_plan *plan)
     free(plan->script);
     free(plan->kvsname);
     free(plan->mapping);
+    free(plan->pmix_name);
     free(plan->bind_list);
     free(plan->log_dir);
     free(plan->log_stamp);
@@ -136,6 +137,7 @@ static int read_paths(struct reader *in, struct node_plan *plan)
 static int read_objects(struct reader *in, struct node_plan *plan)
 {
     struct reader pmi = inside(in, json_object_get(in->body, "pmi"));
+    struct reader pmix = inside(in, json_object_get(in->body, "pmix"));
     struct reader bind = inside(in, json_object_get(in->body, "bind"));
     struct reader log = inside(in, json_object_get(in->body, "log"));
     struct reader reconnect = inside(in, json_object_get(in->body, "reconnect"));
@@ -143,6 +145,11 @@ static int read_objects(struct reader *in, struct node_plan *plan)
     if (pmi.body != NULL && (get_text(&pmi, "kvsname", &plan->kvsname) < 0 ||
                              get_text(&pmi, "mapping", &plan->mapping) < 0))
         return -1;
+    if (pmix.body != NULL && plan->kvsname == NULL)
+        return err_set(in->err, "PLAN frame: \"pmix\" without \"pmi\"");
+    if (pmix.body != NULL && get_text(&pmix, "namespace", &plan->pmix_name) < 0)
+        return -1;
+    plan->wants_pmix = json_is_true(json_object_get(pmix.body, "wanted"));
     if (bind.body != NULL && get_text(&bind, "list", &plan->bind_list) < 0)
         return -1;
     if (reconnect.body != NULL && read_reconnect(&reconnect, plan) < 0)

@@ -52,6 +52,8 @@ struct node_plan {
     char          *script; /* a file that Python must be able to read; NULL: none */
     struct strlist env;
     char          *kvsname, *mapping;   /* NULL: no PMI */
+    char          *pmix_name;           /* a namespace for PMIx; NULL: no PMIx */
+    bool           wants_pmix;          /* though the program may not show that it needs it */
     char          *bind_list;           /* NULL: no binding; "": all cores */
     char          *log_dir, *log_stamp; /* NULL: no log files */
     bool           log_console;

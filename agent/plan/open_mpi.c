@@ -5,11 +5,14 @@
 
 #include "plan/open_mpi.h"
 
-#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "exit_code.h"
 #include "plan/elf.h"
+#include "strlist.h"
+
+#define INSTALL "install muster there, built with libpmix (Debian: libpmix-dev)"
 
 /* Prefixes of names. libmpi.so.12 belongs to MPICH and Intel (Open MPI used it before 2016);
  * libpmix may be linked with those, too. */
@@ -33,19 +36,29 @@ bool open_mpi_matters(const struct node_plan *plan)
     return plan->world_size > 1 && !plan->is_exec && !plan->allow_open_mpi;
 }
 
-int open_mpi_refuse(const struct node_plan *plan, const char *program, struct failure *failure)
+bool open_mpi_is_linked(const char *program, char *library, size_t size)
 {
     struct strlist needed = { 0 };
     size_t         i;
-    int            rc = 0;
+    bool           is = false;
 
-    if (!open_mpi_matters(plan) || !elf_needed(program, &needed))
-        return 0;
-    for (i = 0; i < needed.count && rc == 0; i++)
-        if (open_mpi_has(needed.item[i]))
-            rc = failure_set(failure, EXIT_CANNOT_EXECUTE, OPEN_MPI_HINT,
-                             "%s is linked with Open MPI (%s): its ranks would not find each other "
-                             "under muster", program, needed.item[i]);
+    elf_needed(program, &needed);
+    for (i = 0; i < needed.count && !is; i++) {
+        is = open_mpi_has(needed.item[i]);
+        snprintf(library, size, "%s", needed.item[i]);
+    }
     strlist_clear(&needed);
-    return rc;
+    return is;
+}
+
+int open_mpi_refuse(const char *program, const char *library, struct failure *failure)
+{
+    if (library == NULL)
+        return failure_set(failure, EXIT_CANNOT_EXECUTE, INSTALL,
+                           "muster-pmix is not on this node");
+    return failure_set(failure, EXIT_CANNOT_EXECUTE,
+                       INSTALL ", or build the program with MPICH; if each rank should run alone, "
+                               "use --allow-open-mpi",
+                       "%s is linked with Open MPI (%s): its ranks would not find each other "
+                       "without muster-pmix, which is not on this node", program, library);
 }

@@ -27,7 +27,6 @@
 static void        overlay(struct strlist *env, const struct strlist *over);
 static void        set_pmi(const struct node_plan *plan, const struct node_plan_rank *rank,
                            struct strlist *env);
-static void        env_drop(struct strlist *env, const char *name);
 static void        cannot_execute(const char *name, int why, struct failure *failure);
 static bool        find_target(const char *path, char target[PATH_MAX]);
 static const char *find_hint(const char *name, char *hint, size_t size);
@@ -85,7 +84,7 @@ void prepare_env(const struct node_plan *plan, const struct node_plan_rank *rank
     strlist_append(env, base);
     if (plan->cwd != NULL) {
         env_set(env, "PWD", plan->cwd); /* a shell trusts it when it is correct */
-        env_drop(env, "OLDPWD");
+        env_unset(env, "OLDPWD");
     }
     overlay(env, &plan->env);
     overlay(env, &rank->env);
@@ -202,23 +201,10 @@ static void set_pmi(const struct node_plan *plan, const struct node_plan_rank *r
     if (plan->kvsname == NULL)
         return;
     for (i = 0; i < sizeof other_launchers / sizeof *other_launchers; i++)
-        env_drop(env, other_launchers[i]);
+        env_unset(env, other_launchers[i]);
     env_setf(env, "PMI_FD", "%d", SPAWN_PMI_FD);
     env_setf(env, "PMI_RANK", "%u", rank->rank);
     env_setf(env, "PMI_SIZE", "%d", plan->world_size);
-}
-
-static void env_drop(struct strlist *env, const char *name)
-{
-    size_t i, length = strlen(name);
-
-    for (i = 0; i < env->count; i++)
-        if (strncmp(env->item[i], name, length) == 0 && env->item[i][length] == '=') {
-            free(env->item[i]);
-            env->item[i] = env->item[--env->count];
-            env->item[env->count] = NULL;
-            return;
-        }
 }
 
 /* Names what a dangling link leads to: python of a virtual environment may be there, and not the

@@ -108,6 +108,11 @@ static int make_fds(struct rank *rank, int fds[SPAWN_FDS], struct error *err)
     if (open_standard(rank, fds, err) < 0 || (ranks->pmi != NULL &&
                                              (fds[SPAWN_FD_PMI] = pmi_open(rank, err)) < 0))
         return -1;
+    if (ranks->pmix != NULL) { /* speaks PMI for the rank */
+        pmix_give(ranks->pmix, fds[SPAWN_FD_PMI]);
+        close(fds[SPAWN_FD_PMI]);
+        fds[SPAWN_FD_PMI] = -1;
+    }
     fds[SPAWN_FD_SPEC] = spawn_pack(&spawn, err);
     return fds[SPAWN_FD_SPEC] < 0 ? -1 : 0;
 }

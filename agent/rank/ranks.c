@@ -18,6 +18,7 @@
  * socket in both directions. */
 #define FORKING_MAX 16
 
+static int          find_pmix(struct ranks *ranks, struct failure *failure);
 static struct rank *rank_of(struct ranks *ranks, const struct guard_message *message);
 
 void ranks_init(struct ranks *ranks, struct event_base *base, struct guard *guard,
@@ -44,6 +45,8 @@ bool ranks_clear(struct ranks *ranks)
         is_alone = rank_clear(&ranks->rank[i]) && is_alone;
     free(ranks->rank);
     pmi_free(ranks->pmi);
+    pmix_free(ranks->pmix);
+    free(ranks->pmix_path);
     open_mpi_watch_free(ranks->open_mpi);
     bind_clear(&ranks->binding);
     *ranks = (struct ranks){ 0 };
@@ -59,7 +62,52 @@ int ranks_prepare(struct ranks *ranks, const struct strlist *base, struct failur
     for (i = 0; i < ranks->count; i++)
         if (rank_prepare(&ranks->rank[i], base, threads, failure) < 0)
             return -1;
-    return open_mpi_refuse(ranks->plan, ranks->rank[0].path, failure); /* all run the same */
+    return find_pmix(ranks, failure);
+}
+
+/* All ranks run the same program. */
+static int find_pmix(struct ranks *ranks, struct failure *failure)
+{
+    const struct node_plan *plan = ranks->plan;
+    const struct rank      *first = &ranks->rank[0];
+    char                    library[64];
+    bool                    is_linked = open_mpi_matters(plan) &&
+                     open_mpi_is_linked(first->path, library, sizeof library);
+
+    if (!is_linked && !plan->wants_pmix)
+        return 0;
+    if (plan->pmix_name != NULL)
+        ranks->pmix_path = pmix_find(&first->env);
+    return ranks->pmix_path != NULL
+               ? 0 : open_mpi_refuse(first->path, is_linked ? library : NULL, failure);
+}
+
+void ranks_start_pmix(struct ranks *ranks, unsigned generation, const struct strlist *env)
+{
+    if (ranks->pmix_path != NULL)
+        ranks->pmix = pmix_start(ranks->base, ranks->guard, ranks->plan, generation,
+                                 ranks->pmix_path, env, &ranks->ops->pmix, ranks->arg);
+}
+
+void ranks_take_pmix(struct ranks *ranks)
+{
+    int i;
+
+    for (i = 0; i < ranks->count; i++)
+        pmix_env(ranks->pmix, i, &ranks->rank[i].env);
+    ranks->has_pmix = true;
+}
+
+void ranks_end_pmix(struct ranks *ranks)
+{
+    if (ranks->pmix != NULL)
+        pmix_end(ranks->pmix);
+}
+
+void ranks_pmix_exited(struct ranks *ranks, const struct guard_message *message)
+{
+    if (ranks->pmix != NULL)
+        pmix_exited(ranks->pmix, message);
 }
 
 int ranks_open_logs(struct ranks *ranks, struct error *err)
@@ -87,6 +135,8 @@ int ranks_logs_created(struct ranks *ranks, struct error *err)
 
 int ranks_fork(struct ranks *ranks, struct failure *failure)
 {
+    if (ranks->pmix_path != NULL && !ranks->has_pmix)
+        return 0;
     while (ranks->forking < FORKING_MAX && ranks->next_fork < ranks->count) {
         if (rank_fork(&ranks->rank[ranks->next_fork], failure) < 0)
             return -1;
@@ -128,7 +178,7 @@ struct rank *ranks_started(struct ranks *ranks, const struct guard_message *mess
 
     if (rank != NULL)
         rank_started(rank, message);
-    if (rank != NULL && rank->index == 0 && open_mpi_matters(ranks->plan))
+    if (rank != NULL && rank->index == 0 && ranks->pmix == NULL && open_mpi_matters(ranks->plan))
         ranks->open_mpi = open_mpi_watch_new(rank->pid);
     return rank;
 }

@@ -24,6 +24,7 @@
 #include "rank/oom.h"
 #include "rank/open_mpi_watch.h"
 #include "rank/pmi.h"
+#include "rank/pmix.h"
 #include "rank/rank.h"
 #include "strlist.h"
 
@@ -37,7 +38,8 @@ struct rank_ops {
     void (*input)(void *arg);
     /* A log file was created, has failed or is complete. */
     void (*log_changed)(void *arg);
-    struct pmi_ops pmi;
+    struct pmi_ops  pmi;
+    struct pmix_ops pmix; /* once it is ready, call ranks_take_pmix() */
 };
 
 struct ranks {
@@ -59,6 +61,9 @@ struct ranks {
     struct binding          binding;
     struct memory           memory;
     struct pmi             *pmi; /* NULL: none */
+    char                   *pmix_path; /* of muster-pmix; NULL: the ranks do not need it */
+    struct pmix            *pmix; /* NULL: not started */
+    bool                    has_pmix; /* it is ready, and the ranks know it */
     struct open_mpi_watch  *open_mpi; /* NULL: no watch */
 };
 
@@ -70,6 +75,14 @@ bool ranks_clear(struct ranks *ranks);
 
 /* Finds the programs, the environments (on top of base) and the cores. -1 with failure. */
 int ranks_prepare(struct ranks *ranks, const struct strlist *base, struct failure *failure);
+/* Starts muster-pmix if the ranks need it; they are forked once it is ready. env: for it. */
+void ranks_start_pmix(struct ranks *ranks, unsigned generation, const struct strlist *env);
+void ranks_take_pmix(struct ranks *ranks);
+/* All ranks have ended, so that it may end, too. */
+void ranks_end_pmix(struct ranks *ranks);
+/* The guard has reported its end. */
+void ranks_pmix_exited(struct ranks *ranks, const struct guard_message *message);
+
 /* Begins to create the log files, if the plan wants any. -1 with err. */
 int ranks_open_logs(struct ranks *ranks, struct error *err);
 /* 1: all log files exist; 0: not yet; -1 with err. */

@@ -71,6 +71,7 @@ void ending_rank_ended(struct agent *agent)
         return;
     if (agent->state < AGENT_ENDING)
         agent_enter(agent, AGENT_ENDING);
+    ranks_end_pmix(&agent->ranks);
     stop_guard(agent, LEFTOVER_GRACE_S);
 }
 

@@ -119,6 +119,10 @@ static void take(struct agent *agent, const struct guard_message *message)
         ranks_started(&agent->ranks, message);
         break;
     case GUARD_EXITED:
+        if (message->id == GUARD_SERVER) {
+            ranks_pmix_exited(&agent->ranks, message);
+            break;
+        }
         if ((rank = ranks_exited(&agent->ranks, message)) == NULL) {
             venv_exited(agent->startup.venv, message);
             break;

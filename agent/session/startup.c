@@ -27,6 +27,8 @@ static void input_cb(void *arg);
 static void puts_cb(json_t *puts, bool more, void *arg);
 static void abort_cb(int local, int code, void *arg);
 static void shard_cb(int local, const char *line, void *arg);
+static void pmix_ready_cb(void *arg);
+static void pmix_failed_cb(const struct failure *failure, void *arg);
 
 void startup_open(struct agent *agent)
 {
@@ -57,7 +59,8 @@ int startup_take_plan(struct agent *agent, const struct frame *frame, const json
                       struct error *err)
 {
     static const struct rank_ops ops = { tell_cb, output_cb, input_cb, log_changed_cb,
-                                         { puts_cb, abort_cb, shard_cb } };
+                                         { puts_cb, abort_cb, shard_cb },
+                                         { pmix_ready_cb, pmix_failed_cb } };
     struct failure failure;
 
     (void)frame;
@@ -150,6 +153,7 @@ static void prepare(struct agent *agent)
         return;
     }
     agent->startup.report = ready_report_body(agent);
+    ranks_start_pmix(&agent->ranks, agent->generation, &agent->startup.environment);
     startup_continue(agent);
 }
 
@@ -254,4 +258,22 @@ static void shard_cb(int local, const char *line, void *arg)
         return;
     frame_put(agent->link.wire, &frame);
     link_flush(&agent->link);
+}
+
+static void pmix_ready_cb(void *arg)
+{
+    struct agent *agent = arg;
+
+    ranks_take_pmix(&agent->ranks);
+    startup_continue(agent);
+    output_pump_run(agent);
+}
+
+/* The ranks would wait for each other without end. */
+static void pmix_failed_cb(const struct failure *failure, void *arg)
+{
+    struct agent *agent = arg;
+
+    if (agent->state < AGENT_ENDING)
+        agent_fail(agent, agent->state < AGENT_RUNNING ? "plan" : "run", failure);
 }

@@ -1,10 +1,10 @@
 /* mpi_hello.c - an MPI program that checks its own all-reduce
  *
- *     mpicc.mpich -o mpi_hello mpi_hello.c
+ *     mpicc -o mpi_hello mpi_hello.c
  *     muster --hostfile=hostfile ./mpi_hello
  *
  * muster speaks PMI-1, so programs built with MPICH and its relatives run without
- * mpirun.
+ * mpirun; those built with Open MPI do where the nodes have muster-pmix.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <stdio.h>

@@ -425,8 +425,7 @@ static void take_open_mpi(struct run *run, const struct node *node, const char *
     if (library[0] != '\0' && node->index == 0 && node->failure == NULL)
         outcome_apart(&run->outcome,
                       "the ranks used Open MPI (%s) and did not find each other: each rank was "
-                      "its own world; build the program with MPICH, or start it with Open "
-                      "MPI's mpirun; if this is intended, use --allow-open-mpi",
+                      "its own world; use --pmix; if this is intended, use --allow-open-mpi",
                       library);
 }
 

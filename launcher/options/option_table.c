@@ -252,6 +252,8 @@ const struct option_row option_table[] = {
     { .name = "master_port", .arg = "PORT", INTEGER(master_port, 0, 65535),
       .commands = FOR_WORLD | FOR(DOCTOR) | FOR_ROLE, DEEPSPEED_RARE,
       .help = "its port, instead of 29500 or a free one" },
+    { .name = "pmix", FLAG(pmix), .commands = FOR(RUN) | FOR_ROLE, RARE,
+      .help = "start PMIx servers, for programs of Open MPI" },
     { .name = "one-gpu-per-rank", FLAG(one_gpu_per_rank),
       .commands = FOR_WORLD | FOR_ROLE, RARE,
       .help = "CUDA_VISIBLE_DEVICES has only the rank's own GPU" },

@@ -142,6 +142,7 @@ struct options {
     char  *ckpt_marker;   /* NULL: the one of muster-train, for other scripts none */
     double reconnect_s; /* 0: a broken connection ends the run; OPTION_AUTO: see --reconnect */
     bool   allow_open_mpi;
+    bool   pmix;    /* start muster-pmix, also if the program does not show that it needs it */
     bool   horovod; /* serve hvd.init(), also if the script does not show that it calls it */
     bool   save_pid, strict_containment, no_pidns;
     bool   detach;

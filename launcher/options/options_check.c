@@ -262,6 +262,9 @@ static int members_check(const struct options *options, struct error *err)
                            ? "--per-node: Horovod's ranks have one GPU each"
                            : "--no_ssh: the nodes cannot ask for the port; start a server yourself "
                              "and set HOROVOD_GLOO_RENDEZVOUS_ADDR and _PORT");
+    if (options->pmix && options->command == COMMAND_RUN && options->no_ssh)
+        return err_set(err, "--pmix cannot be used together with --no_ssh: the agents would not "
+                            "know each other");
     if (members->start_ranks > 0 && members->min_ranks > members->start_ranks)
         return err_set(err, "--min-np %d is more than -np %d, with which the run starts",
                        members->min_ranks, members->start_ranks);

@@ -125,8 +125,8 @@ static const struct other_option others[] = {
     { "map-by", .same = "num_gpus", .set = set_map_by },
     { "rank-by", .same = "num_gpus", .set = set_rank_by },
     { "bind-to", .same = "bind_core_list", .set = set_bind_to },
-    { "mca", .instead = "mpirun's; an Open MPI program needs mpirun itself, muster cannot start "
-      "it; leave it out for others. To choose NCCL's interface: --env NCCL_SOCKET_IFNAME=NAME" },
+    { "mca", .instead = "mpirun's; write --env OMPI_MCA_NAME=VALUE, or leave it out if the program "
+      "does not use MPI. To choose NCCL's interface: --env NCCL_SOCKET_IFNAME=NAME" },
     { "oversubscribe", .instead = "mpirun's; write the number of slots: -H te1:8" },
     { "allow-run-as-root", .instead = "mpirun's; leave it out" },
     { "report-bindings", .instead = "mpirun's; leave it out: --dry-run shows the ranks" },
@@ -179,7 +179,8 @@ static const struct other_option others[] = {
     { "tcp", .instead = "horovodrun's; leave it out" },
     { "prefix-output-with-timestamp", .same = "timestamps" },
     { "gloo", .same = "horovod" },
-    { "mpi", .instead = "horovodrun's; write --horovod: hvd.init() finds the ranks over Gloo" },
+    { "mpi", .instead = "horovodrun's, write --horovod: hvd.init() finds the ranks over Gloo; or "
+      "srun's --mpi=pmix, write --pmix" },
     { "start-timeout", .instead = "horovodrun's; write --connect-timeout=TIME", .has_arg = true },
     { "output-filename", .instead = "horovodrun's; write --log-dir=DIR", .has_arg = true },
     { "network-interface", .instead = "horovodrun's; write --env NCCL_SOCKET_IFNAME=NAME, or "

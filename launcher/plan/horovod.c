@@ -49,6 +49,7 @@ bool horovod_is_used(const struct options *options, bool is_in_script, const str
 {
     if (options->command != COMMAND_RUN || options->no_ssh || options->per_node)
         return false;
+    is_in_script = is_in_script && !options->pmix; /* then Horovod may use MPI */
     return options->horovod ||
            (is_in_script && env_get(env, "HOROVOD_GLOO_RENDEZVOUS_ADDR") == NULL);
 }

@@ -39,6 +39,7 @@ struct common {
 static void  node_clear(struct plan_node *node);
 static bool  is_same_host(const char *a, const char *b);
 static char *run_id_make(const char *name);
+static char *secret_text(const char *begin);
 static void  notice_make(struct plan *plan, const struct options *options,
                          const struct program *program);
 static char *cwd_of_run(const struct options *options);
@@ -95,6 +96,7 @@ int plan_make(struct plan *plan, const struct options *options,
                                             : run_id_make(options->name);
     plan_stamp(plan);
     notice_make(plan, options, program);
+    plan->pmix_name = secret_text("");
     for (i = 0; i < selection->count; i++)
         common.local_only = common.local_only &&
                             plan_host_is_local(selection->node[i].host, options);
@@ -205,6 +207,7 @@ void plan_clear(struct plan *plan)
     free(plan->script);
     free(plan->master_addr);
     free(plan->notice_stem);
+    free(plan->pmix_name);
     free(plan->ckpt_marker);
     free(plan->terminal);
     *plan = (struct plan){ 0 };
@@ -260,15 +263,11 @@ static void notice_make(struct plan *plan, const struct options *options,
                         const struct program *program)
 {
     static const char dir[] = "--checkpoint_dir";
-    uint64_t          noise[2] = { 0 };
     const char       *name = program->head.count > 0 ? program->head.item[0] : "", *base;
     const char       *found = NULL;
     size_t            i;
 
-    if (getrandom(noise, sizeof noise, 0) != sizeof noise)
-        noise[0] = (uint64_t)getpid();
-    plan->notice_stem = xasprintf("/tmp/muster-notice-%016" PRIx64 "%016" PRIx64, noise[0],
-                                  noise[1]);
+    plan->notice_stem = secret_text("/tmp/muster-notice-");
     plan->ckpt_marker = dup_or_null(options->ckpt_marker);
     base = strrchr(name, '/') != NULL ? strrchr(name, '/') + 1 : name;
     if (plan->ckpt_marker != NULL || strcmp(base, "muster-train") != 0)
@@ -281,6 +280,16 @@ static void notice_make(struct plan *plan, const struct options *options,
     }
     if (found != NULL)
         plan->ckpt_marker = xasprintf("%s/latest", found);
+}
+
+/* Returns begin and 32 hex digits that other users cannot guess. */
+static char *secret_text(const char *begin)
+{
+    uint64_t noise[2] = { 0 };
+
+    if (getrandom(noise, sizeof noise, 0) != sizeof noise)
+        noise[0] = (uint64_t)getpid();
+    return xasprintf("%s%016" PRIx64 "%016" PRIx64, begin, noise[0], noise[1]);
 }
 
 /* UTC, so that run ids sort by start time in every time zone. The random part distinguishes two

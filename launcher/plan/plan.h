@@ -81,6 +81,7 @@ struct plan {
     int               max_restarts;
     long              accumulation_steps; /* that keep ds_config's batch size; 0: unknown */
     char             *notice_stem; /* beginning of MUSTER_NOTICE_FILE; unguessable */
+    char             *pmix_name;   /* beginning of PMIX_NAMESPACE; unguessable */
     char             *ckpt_marker; /* a glob on node 0; NULL: checkpoints are not observed */
     char             *master_addr; /* NULL until known */
     int               master_port; /* 0 until known */

@@ -73,6 +73,9 @@ int plan_encode(const struct plan *plan, size_t node, const struct options *opti
         json_object_set_new(body, "local", json_true());
     if (!is_exec && !options->no_ssh)
         json_object_set_new(body, "pmi", pmi_of(plan, node));
+    if (!is_exec && !options->no_ssh && world->pmix_name != NULL)
+        json_object_set_new(body, "pmix", json_pack("{s:s, s:b}", "namespace", world->pmix_name,
+                                                    "wanted", world->options->pmix));
     if (terms->socket[0] != '\0')
         json_object_set_new(body, "reconnect",
                             json_pack("{s:s, s:s, s:f}", "socket", terms->socket, "token",

@@ -1,7 +1,7 @@
 /* mpi.c - small MPI programs of every family, in one file
  *
- *     mpi NAME    run one of them
- *     mpi all     run all, one after the other
+ *     mpi NAME...    run these of them, one after the other
+ *     mpi all        run all
  *
  * Each computes something of which every rank knows what must come out, for any number of ranks
  * from two on. Rank 0 prints "NAME: ok", or "NAME: N wrong" and the exit status is 1.
@@ -520,6 +520,14 @@ static const struct {
     { "file", file }, { "errors", errors },
 };
 
+static int is_asked(char **argv, const char *name)
+{
+    for (argv++; *argv != NULL; argv++)
+        if (strcmp(*argv, "all") == 0 || strcmp(*argv, name) == 0)
+            return 1;
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     size_t i;
@@ -529,8 +537,8 @@ int main(int argc, char **argv)
     world = MPI_COMM_WORLD;
     MPI_Comm_rank(world, &rank);
     MPI_Comm_size(world, &size);
-    for (i = 0; i < sizeof programs / sizeof *programs && argc == 2; i++) {
-        if (strcmp(argv[1], "all") != 0 && strcmp(argv[1], programs[i].name) != 0)
+    for (i = 0; i < sizeof programs / sizeof *programs; i++) {
+        if (!is_asked(argv, programs[i].name))
             continue;
         wrong = programs[i].run();
         MPI_Allreduce(&wrong, &sum, 1, MPI_INT, MPI_SUM, world);

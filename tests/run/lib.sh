@@ -118,6 +118,14 @@ need_mpich() {
         { echo "mpicc.mpich is missing (Debian: apt-get install libmpich-dev mpich)"; return 1; }
 }
 
+# Open MPI, and muster-pmix, by which its ranks find each other.
+need_open_mpi() {
+    command -v mpicc.openmpi >/dev/null ||
+        { echo "mpicc.openmpi is missing (Debian: apt-get install openmpi-bin libopenmpi-dev)"; return 1; }
+    [ -x "$top_builddir/pmix/muster-pmix" ] ||
+        { echo "muster-pmix was not built (Debian: apt-get install libpmix-dev)"; return 1; }
+}
+
 # It is not imported: that takes more than a second of CPU.
 need_torch() {
     python3 -c 'import importlib.util, os, sys

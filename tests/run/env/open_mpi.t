@@ -1,6 +1,7 @@
 #!/bin/sh
-# Programs of Open MPI would run as many worlds of one rank each, and end with 0: refused if they
-# are executables; ended, or failed at the end, if only a script or an interpreter loads it.
+# Programs of Open MPI would run as many worlds of one rank each, and end with 0, on nodes without
+# muster-pmix (pmix.t has it): refused if they are executables; ended, or failed at the end, if only
+# a script or an interpreter loads it.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
 . "$here/complaints.sh"
@@ -51,7 +52,7 @@ run muster $two ./program
 is "an executable of Open MPI: 126" "$rc" 126
 ok "... is named once, with the library" grep -Eq \
     'node\[1-2\] +prepare +./program is linked with Open MPI \(libmpi.so.40\)' err
-ok "... with what to do" grep -q 'hint: node\[1-2\]: build it with MPICH' err
+ok "... with what to do" grep -q 'hint: node\[1-2\]: install muster there, built with libpmix' err
 ok "... and how to start it nevertheless" grep -q \
     'each rank should run alone, use --allow-open-mpi' err
 run muster $two --allow-open-mpi ./program
@@ -76,7 +77,7 @@ is "... and not a word" "$(complaints)" ""
 until_seen --heartbeat 60 --dead-after 300 sh -c "exec ./program $segment"
 is "begins MPI, and all ranks end well: 126" "$rc" 126
 ok "... which says why, and what to do" grep -q \
-    '^muster: the ranks used Open MPI (libmpi.so.40) and did not .*build the program with MPICH' err
+    '^muster: the ranks used Open MPI (libmpi.so.40) and did not .*use --pmix' err
 is "... in one line" "$(complaints | wc -l)" 1
 until_seen --heartbeat 60 --dead-after 300 sh -c "./program $segment; exit 3"
 is "a rank that fails: its status" "$rc" 3
@@ -93,7 +94,7 @@ rm -f seen
 run muster --heartbeat 0.2 $two sh -c './program4 old/mca_ess_singleton.so; exit'
 is "a script's child that begins MPI ends the run: 126" "$rc" 126
 ok "... on the first node" grep -Eq 'node1 +running +the ranks use Open MPI \(libmpi.so.40\)' err
-ok "... with what to do" grep -q 'hint: node1: build it with MPICH' err
+ok "... with what to do" grep -q 'hint: node1: use --pmix' err
 }
 ok "nothing is left" no_leftovers
 finish

@@ -87,7 +87,10 @@ $on_hosts --rankfile ranks a.out | 2 | --rankfile: it is mpirun's; ranks follow
 muster --app contexts | 2 | --app: it is mpirun's; write its lines as NAME:N SCRIPT ARGS into a file for --roles=FILE
 muster -np 1 sh : -np 2 sh | 2 | ':' before '-np': for several scripts write --role NAME:N before each
 muster --dry-run -np 4 -H te1:2,te2:2 -p 2222 --gloo train.py | 0 | Horovod's ranks meet there, too
-muster --dry-run -np 4 -H te1:2,te2:2 --mpi train.py | 2 | --mpi: it is horovodrun's; write --horovod
+muster --dry-run -n 4 -H te1:2,te2:2 --mpi=pmix train.py | 2 | srun's --mpi=pmix, write --pmix
+muster --dry-run -np 4 -H te1:2,te2:2 --mca btl tcp,self train.py | 2 | --mca: it is mpirun's; write --env OMPI_MCA_NAME=VALUE
+muster --dry-run -np 4 -H te1:2,te2:2 --pmix train.py | 0 | 4 ranks on 2 nodes
+muster --dry-run -np 4 -H te1:2,te2:2 --mpi train.py | 2 | --mpi: it is horovodrun's, write --horovod
 muster --dry-run --num-proc 4 -H te1:2,te2:2 -p 2222 train.py | 0 | 4 ranks on 2 nodes | port 2222|this machine
 muster --dry-run --num-proc 4 --slots 2 -H te1:2,te2:2 --min-num-proc 2 --max-num-proc 4 train.py | 0 | 4 ranks on 2 nodes
 $on_hosts --reset-limit 3 --timeline-filename t.json --autotune train.py | 2 | --reset-limit: .*--max-restarts | --timeline-filename: .*--env HOROVOD_TIMELINE=FILE | --autotune: .*--env HOROVOD_AUTOTUNE=1

@@ -1,4 +1,5 @@
-/* fuzz_pmi_client.c - what a server may answer to a rank that speaks PMI
+/* fuzz_pmi_client.c - what a server may answer to a rank that speaks PMI, and to muster-pmix, which
+ * also gets JSON about the run
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -11,6 +12,8 @@
 #include <unistd.h>
 
 #include "comm/pmi_client.h"
+#include "pmix/exchange.h"
+#include "pmix/job.h"
 
 #define ROOM 8 /* less than most values have */
 
@@ -53,12 +56,51 @@ static int life(struct pmi *pmi, struct error *err)
     return pmi_finalize(pmi, err);
 }
 
+/* The same answers to a node that gives two others ten bytes. */
+static void give(const uint8_t *data, size_t size)
+{
+    struct evbuffer *out[2] = { evbuffer_new(), evbuffer_new() }, *in = evbuffer_new();
+    struct exchange *exchange = exchange_new(3, 1, 2, out);
+    struct error     err = { "" };
+    size_t           all;
+    int              rc, i;
+
+    exchange_begin(exchange, "0123456789", 10);
+    evbuffer_add(in, "cmd=barrier_out\ncmd=barrier_out\n", 32);
+    evbuffer_add(in, data, size);
+    for (i = 0; (rc = exchange_input(exchange, 0, in, &err)) == 1; i++)
+        free(exchange_take(exchange, &all));
+    expect(i <= 1 && (rc == 0 || err.text[0] != '\0'));
+    exchange_free(exchange);
+    for (i = 0; i < 2; i++)
+        evbuffer_free(out[i]);
+    evbuffer_free(in);
+}
+
+static void read_job(const uint8_t *data, size_t size)
+{
+    json_t      *body = json_loadb((const char *)data, size, 0, NULL);
+    struct error err = { "" };
+    struct job   job;
+
+    if (body != NULL && job_read(&job, body, &err) == 0) {
+        expect(job.nodes > 0 && job.node < job.nodes && job.first[job.nodes] == job.size);
+        free(job_peers(&job, job.node));
+        job_clear(&job);
+    } else {
+        expect(body == NULL || err.text[0] != '\0');
+    }
+    json_decref(body);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct pmi   pmi;
     struct error err = { "" };
     int          fd[2];
 
+    give(data, size);
+    read_job(data, size);
     server(data, size, fd);
     expect(life(&pmi, &err) == 0 || err.text[0] != '\0');
     expect(!pmi.timed_out);

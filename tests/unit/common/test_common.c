@@ -128,6 +128,11 @@ static void environment_lists(void **state)
     assert_string_equal(env_get(&env, "AB"), "2");
     assert_null(env_get(&env, "B"));
     assert_null(env.item[2]);
+    env_unset(&env, "B");
+    env_unset(&env, "A");
+    assert_int_equal(env.count, 1);
+    assert_string_equal(env.item[0], "AB=2");
+    assert_null(env.item[1]);
     strlist_clear(&env);
     assert_null(env_get(&env, "A"));
 }
