@@ -146,7 +146,7 @@ refuses 'echo no such key >&2; exit 3'
 is "muster-pmix that fails: 126" "$rc" 126
 ok "... its last words are told" grep -q \
     'prepare  muster-pmix: has ended with status 3: no such key' err
-refuses 'echo >&0; exec sleep 1000'
+refuses 'echo >&0; exec cat'
 is "muster-pmix of another muster: 126" "$rc" 126
 ok "... it says so" grep -q 'muster-pmix: does not speak as this muster does' err
 ok "... nothing is left" no_leftovers
@@ -159,6 +159,20 @@ unset MUSTER_HOSTFILE MUSTER_SSH_CONFIG
 run muster $open --env OMPI_MCA_btl_tcp_if_include=lo -H node1:2,node2:2 ./hello
 is "two nodes on one machine: 0" "$rc" 0
 is "... are one world" "$(grep -c 'rank . of 4 ' out)" 4
+unset OMPI_MCA_mpi_yield_when_idle
+# shellcheck disable=SC2016
+run muster --label none --env "PATH=$top_builddir/pmix:$PATH" --pmix \
+    -H "node1:$(($(nproc) + 1))" \
+    sh -c 'echo "$OMPI_MCA_mpi_yield_when_idle $OMPI_MCA_btl_vader_backing_directory"'
+is "ranks without a core each yield, with shared memory of their own" \
+    "$(sed 's/scratch-......$/scratch/' out | sort -u)" "1 /dev/shm/muster-scratch"
+# shellcheck disable=SC2016
+run muster --label none --env "PATH=$top_builddir/pmix:$PATH" --pmix \
+    --env OMPI_MCA_btl_vader_backing_directory=/x \
+    --env PMIX_NAMESPACE=outer -H node1:1 \
+    sh -c 'echo "$OMPI_MCA_mpi_yield_when_idle $OMPI_MCA_btl_vader_backing_directory" \
+        "$(echo "$PMIX_NAMESPACE" | grep -c outer)"'
+is "what the user has set stays, but for PMIx's own" "$(cat out)" " /x 0"
 run muster $open --no_ssh --node_rank 0 --master_addr 127.0.0.1 --pmix -H node1:2,node2:2 ./hello
 is "--no_ssh has no PMIx: 2" "$rc" 2
 ok "... it says why" grep -q 'the agents would not know each other' err
