@@ -28,7 +28,6 @@ enum state {
     RESTING,
     MEETING, /* values were put; every rank is in the barrier */
     ASKING,  /* for the first value of each node, then for the rest */
-    TAKEN,   /* complete */
 };
 
 /* A value of a node. All nodes are over: past the last one. */
@@ -168,7 +167,6 @@ char *exchange_take(struct exchange *exchange, size_t *size)
     *size = 0;
     for (i = 0; i < exchange->nodes; i++)
         *size += (size_t)evbuffer_remove(exchange->other[i].bytes, bytes + *size, total - *size);
-    exchange->state = RESTING;
     return bytes;
 }
 
@@ -187,7 +185,7 @@ static int leave_barrier(struct exchange *exchange, struct error *err)
     int i;
 
     if (exchange->state != MEETING || exchange->inside == 0)
-        return err_set(err, "the agent says that a barrier is over which nobody is in");
+        return err_set(err, "the agent has ended a barrier in which no rank is");
     if (--exchange->inside > 0)
         return 0;
     if (exchange->is_full)
@@ -206,7 +204,7 @@ static int take_value(struct exchange *exchange, const char *line, struct error 
     int         node = exchange->heard.node, part = exchange->heard.part;
 
     if (exchange->state != ASKING || exchange->waiting == 0)
-        return err_set(err, "the agent answers what nobody asked");
+        return err_set(err, "the agent has answered a request that was not sent");
     if (strstr(line, " rc=0 ") == NULL || value == NULL)
         return err_set(err, "value %d of node %d is missing", part, node);
     if (take_part(&exchange->other[node], part, value + strlen(" value="), err) < 0)
@@ -218,7 +216,7 @@ static int take_value(struct exchange *exchange, const char *line, struct error 
     ask(exchange);
     if (exchange->waiting > 0)
         return 0;
-    exchange->state = TAKEN;
+    exchange->state = RESTING;
     return 1;
 }
 

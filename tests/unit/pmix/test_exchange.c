@@ -120,7 +120,7 @@ static void world_free(struct world *world)
     free(world);
 }
 
-/* Passes on lines until nobody says anything. */
+/* Passes on lines until there are none. */
 static void talk(struct world *world)
 {
     struct error err;
@@ -238,8 +238,8 @@ static void test_what_is_refused(void **state)
         { "cmd=get_result rc=0 msg=success value=1:abc\n", "it is not base64" },
         { "cmd=get_result rc=0 msg=success value=1:ab*c\n", "it is not base64" },
         { "cmd=get_result rc=0 msg=success value=1:YQ==\n"
-          "cmd=get_result rc=0 msg=success value=1:\n", "the agent answers what nobody asked" },
-        { "cmd=barrier_out\n", "a barrier is over which nobody is in" },
+          "cmd=get_result rc=0 msg=success value=1:\n", "answered a request that was not sent" },
+        { "cmd=barrier_out\n", "a barrier in which no rank is" },
     };
     struct evbuffer *lines = evbuffer_new(), *from[1] = { evbuffer_new() };
     struct exchange *exchange;
