@@ -139,6 +139,9 @@ static void is_served_where_it_can_be(void **state)
     (void)state;
     assert_true(horovod_is_used(&options, true, &env));
     assert_false(horovod_is_used(&options, false, &env));
+    options.pmix = true;
+    assert_false(horovod_is_used(&options, true, &env));
+    options.pmix = false;
     env_set(&env, "HOROVOD_GLOO_RENDEZVOUS_ADDR", "te0");
     assert_false(horovod_is_used(&options, true, &env));
     options.horovod = true;
