@@ -10,8 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "job/fields.h"
 #include "job/run_mode.h"
 #include "job/template.h"
+#include "xalloc.h"
 
 const char *const job_launchers[] = { "pod", "worker0", NULL };
 const char *const job_recoveries[] = { "elastic", "full", NULL };
@@ -33,6 +35,16 @@ void job_clear(struct job *job)
     run_mode_clear(job);
     json_decref(job->template);
     *job = (struct job){ 0 };
+}
+
+void job_read_metadata(struct job *job, struct fields *metadata)
+{
+    const char *text;
+
+    if ((text = fields_text(metadata, "name")) != NULL)
+        job->name = xstrdup(text);
+    if ((text = fields_text(metadata, "namespace")) != NULL)
+        job->space = xstrdup(text);
 }
 
 int job_check(const struct job *job, struct error *err)

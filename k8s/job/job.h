@@ -87,6 +87,10 @@ struct job {
 
 void job_clear(struct job *job);
 
+/* Reads name and namespace; the cluster adds other fields, which are not for muster. */
+struct fields;
+void job_read_metadata(struct job *job, struct fields *metadata);
+
 /* Checks all that muster can check without the cluster. The error names the field or option and
  * says what to write. */
 int job_check(const struct job *job, struct error *err);

@@ -10,6 +10,7 @@
 
 #include "job/fields.h"
 #include "job/job_mpi.h"
+#include "job/job_training.h"
 #include "job/run_mode.h"
 #include "job/scheduling.h"
 #include "job/template.h"
@@ -34,8 +35,10 @@ int job_from_document(struct job *job, const json_t *document, struct error *err
     const char   *version = json_string_value(json_object_get(document, "apiVersion"));
     struct fields root, spec;
 
-    if (version != NULL && strcmp(version, JOB_MPI_VERSION) == 0)
+    if (version != NULL && strncmp(version, JOB_MPI_GROUP, strlen(JOB_MPI_GROUP)) == 0)
         return job_from_mpi(job, document, err);
+    if (version != NULL && strcmp(version, JOB_TRAINING_VERSION) == 0)
+        return job_from_training(job, document, err);
     err->text[0] = '\0';
     fields_begin(&root, document, err);
     read_head(job, &root);
@@ -100,13 +103,12 @@ json_t *job_document(const struct job *job)
 static void read_head(struct job *job, struct fields *root)
 {
     const char   *version = fields_text(root, "apiVersion"), *kind = fields_text(root, "kind");
-    const char   *text;
     struct fields metadata;
 
     if (version == NULL ||
         (strcmp(version, JOB_API_VERSION) != 0 && strcmp(version, t9k_version) != 0))
-        fields_wrong(root, "apiVersion", "must be %s, %s or %s%s%.60s%s", JOB_API_VERSION,
-                     t9k_version, JOB_MPI_VERSION,
+        fields_wrong(root, "apiVersion", "must be %s, %s, %s or %s%s%.60s%s", JOB_API_VERSION,
+                     t9k_version, JOB_MPI_VERSION, JOB_TRAINING_VERSION,
                      version != NULL ? ", not '" : "", version != NULL ? version : "",
                      version != NULL ? "'" : "");
     if (kind != NULL && strcmp(kind, "DeepspeedJob") == 0)
@@ -115,10 +117,7 @@ static void read_head(struct job *job, struct fields *root)
         fields_wrong(root, "kind", "must be %s%s%.60s%s", JOB_KIND, kind != NULL ? ", not '" : "",
                      kind != NULL ? kind : "", kind != NULL ? "'" : "");
     fields_object(root, "metadata", &metadata);
-    if ((text = fields_text(&metadata, "name")) != NULL)
-        job->name = xstrdup(text);
-    if ((text = fields_text(&metadata, "namespace")) != NULL)
-        job->space = xstrdup(text);
+    job_read_metadata(job, &metadata);
     /* No fields_end(): ignore the metadata that the cluster adds. */
 }
 

@@ -1,7 +1,8 @@
 /* job_document.h - a job as a DeepSpeedJob document
  *
- * Reads muster's own format (muster.dev/v1beta1), T9k's (batch.tensorstack.dev/v1beta1), and
- * MPIJobs (job_mpi.h). Writes only muster's; reading that document gives the same job.
+ * Reads muster's own format (muster.dev/v1beta1), T9k's (batch.tensorstack.dev/v1beta1), MPIJobs
+ * (job_mpi.h) and TrainingJobs (job_training.h). Writes only muster's; reading that document gives
+ * the same job.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_JOB_DOCUMENT_H

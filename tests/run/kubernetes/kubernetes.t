@@ -58,6 +58,39 @@ spec:
   runPolicy: {cleanUpPolicy: All}
 END
 
+cat >mpi.yaml <<END
+apiVersion: kubeflow.org/v1alpha2
+kind: MPIJob
+metadata: {name: mpi, namespace: $space}
+spec:
+  slotsPerWorker: 1
+  cleanPodPolicy: All
+  backoffLimit: 0
+  mpiReplicaSpecs:
+    Launcher:
+      replicas: 1
+      template:
+        spec:
+          containers:
+            - name: mpi
+              image: $image
+              env: [{name: WHERE, value: /tmp}]
+              command: [sh, -c]
+              args:
+                - |
+                  cd \$WHERE && mpirun --allow-run-as-root -np 2 -bind-to none -map-by slot -x PATH \\
+                    -mca btl ^openib sh -c 'echo "\$RANK of \$WORLD_SIZE in \$(pwd), \$OMPI_MCA_btl"'
+    Worker:
+      replicas: 2
+      template:
+        spec:
+          containers:
+            - name: mpi
+              image: $image
+              imagePullPolicy: IfNotPresent
+              resources: {limits: {cpu: 1, memory: 256Mi}, requests: {cpu: 100m, memory: 128Mi}}
+END
+
 k create secret generic token --from-literal=value='s3cr"t \x' >/dev/null
 begin image --workers 1 --image localhost/none:such -- a.py
 submit node --workers 1 --selector no=such --max-wait-time 30 -- a.py
@@ -80,9 +113,11 @@ begin elastic --workers 2 --max-workers 3 -- --grow-interval 1 --no_local_rank -
 begin long --workers 2 --job-backoff-limit 1 -- --no_local_rank --no_python sh -c '
         [ "$MUSTER_ATTEMPT" = 1 ] || { echo "here is $(ls /tmp/of-*)"; exit 0; }
         : >"/tmp/of-$RANK"; echo started; exec sleep 300'
-muster k8s submit -f job.yaml --wait >document.out 2>document.err </dev/null &
-echo $! >document.pid
-test_pids="$test_pids $!"
+for document in job:document mpi:mpi; do
+    muster k8s submit -f "${document%:*}.yaml" --wait >"${document#*:}.out" 2>"${document#*:}.err" </dev/null &
+    echo $! >"${document#*:}.pid"
+    test_pids="$test_pids $!"
+done
 
 # The controller, in the other namespace, with the rights of its Role alone, killed after one second,
 # after two ...: it does what a submit that was killed has left to do, and the rest of the job's life.
@@ -284,6 +319,12 @@ in_space get document >shown
 ok "get still tells" grep -q '^Status:    FAILED' shown
 ok "and has the last lines of the Pod that failed" grep -q '^  .*rank [01]$' shown
 in_space delete document >/dev/null
+
+end mpi
+is "an MPIJob of v1alpha2 runs" "$rc" 0
+is "as mpirun would start it, where its line says" "$(grep -c '[01] of 2 in /tmp, ^openib$' out)" 2
+ok "what was changed is named" grep -q "warning: .*Launcher: 'cd .WHERE' becomes the workers' workingDir" err
+in_space delete mpi >/dev/null
 
 ok "a job runs" wait_for 90 grep -q started long.out
 ok "a worker has no key but its own, and no token" in_space shell long -i long-worker-1 -- sh -c \
