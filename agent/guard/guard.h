@@ -32,8 +32,8 @@ enum guard_type {
                         GO; others execute at once */
     GUARD_GO,        /* to the guard: execute all ranks, now and later */
     GUARD_SIGNAL,    /* to the guard: send the signal in `value` to the process group of id */
-    GUARD_STOP,      /* to the guard: CONT and TERM now, KILL after `seconds`; if repeated:
-                        shorten */
+    GUARD_STOP,      /* to the guard: CONT and TERM now (stop.h), KILL after `seconds`; if
+                        repeated: shorten */
     GUARD_ALIVE,     /* to the guard: the agent runs, and says so again within `seconds`;
                         `value`: by then the ranks must be dead, even if both are stopped.
                         From the guard: it runs, and `value` processes are writing core files */

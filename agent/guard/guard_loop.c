@@ -78,6 +78,7 @@ static void  hear_agent(struct guard_process *g);
 static void  watch_agent(struct guard_process *g);
 static void  take_message(struct guard_process *g, const struct guard_message *message,
                           const int *fds);
+static void  stop_ranks(struct guard_process *g, double grace_s);
 static void  child_start(struct guard_process *g, int id, const int *fds);
 static void  child_run(struct guard_process *g, int id, const int *fds, int word_fd, pid_t guard)
     __attribute__((noreturn));
@@ -114,7 +115,7 @@ void guard_loop(int fd, struct containment *contain, struct go_env *go_env, cons
         set_lease_timer(&g);
         empty = reap(&g);
         if (g.agent_gone)
-            stop_begin(&g.stop, 0);
+            stop_begin(&g.stop, 0, NULL, 0);
         if (g.stop.begun && empty)
             tell_empty(&g, 0);
         if (g.is_over && g.agent_gone)
@@ -256,12 +257,12 @@ static void take_message(struct guard_process *g, const struct guard_message *me
         if (g->is_over)
             break; /* it crossed with our EMPTY */
         if (reap(g)) {
-            stop_begin(&g->stop, 0); /* the usual end: no process is left */
+            stop_begin(&g->stop, 0, NULL, 0); /* the usual end: no process is left */
             break;
         }
         if (g->running == g->servers)
             g->outlived = containment_count(g->contain, getpid()) - g->servers;
-        stop_begin(&g->stop, message->seconds);
+        stop_ranks(g, message->seconds);
         break;
     case GUARD_ALIVE:
         answer_agent(g, message);
@@ -273,6 +274,20 @@ static void take_message(struct guard_process *g, const struct guard_message *me
         begin_again(g);
         break;
     }
+}
+
+/* A server ends after the ranks that it serves. */
+static void stop_ranks(struct guard_process *g, double grace_s)
+{
+    pid_t *ranks = xcalloc((size_t)g->children + 1, sizeof *ranks);
+    size_t count = 0;
+    int    i;
+
+    for (i = 0; i < g->children; i++)
+        if (!g->child[i].ended && g->child[i].id != GUARD_SERVER)
+            ranks[count++] = g->child[i].pid;
+    stop_begin(&g->stop, grace_s, ranks, count);
+    free(ranks);
 }
 
 static void child_start(struct guard_process *g, int id, const int *fds)
@@ -506,6 +521,7 @@ static void begin_again(struct guard_process *g)
     /* Linux 6.14 to 6.18 at least kill processes that begin in a group that was killed once. */
     if (g->stop.killing_since_ns != 0)
         g->contain->cgroup.takes_forks = false;
+    stop_clear(&g->stop);
     stop_init(&g->stop, g->contain, getpid());
 }
 

@@ -1,7 +1,8 @@
 /* stop.h - kills every process of the run: TERM, grace, KILL, until none is left
  *
- * A stop is a deadline and a loop: first CONT and TERM to all processes, from the deadline
- * on KILL, repeatedly, since a process may have been forked in between, until the owner of
+ * A stop is a deadline and a loop: first CONT to all processes, and TERM to the ranks; when they
+ * have ended, and at the last quarter of the grace, TERM to all others (term_order.h); from the
+ * deadline on KILL, repeatedly, since a process may have been forked in between, until the owner of
  * the stop finds that none is left. The owner (the guard; the agent, if the guard was
  * killed) reaps and waits.
  * SPDX-License-Identifier: Apache-2.0
@@ -14,6 +15,7 @@
 #include <sys/types.h>
 
 #include "guard/containment.h"
+#include "guard/term_order.h"
 
 /* KILL cannot kill a process that waits in the kernel for a device. This long after the first
  * KILL, such a process is reported as left. */
@@ -27,6 +29,9 @@ struct stop {
     const struct containment *contain;
     pid_t                     root; /* the processes are below this one */
     bool                      begun;
+    struct term_order         order;
+    int64_t                   others_at_ns;     /* when those that come later get TERM; 0: all
+                                                   have got it */
     int64_t                   kill_at_ns;       /* when TERM becomes KILL */
     int64_t                   killing_since_ns; /* 0: not yet */
     int64_t                   again_at_ns;
@@ -35,9 +40,11 @@ struct stop {
 };
 
 void stop_init(struct stop *stop, const struct containment *contain, pid_t root);
+void stop_clear(struct stop *stop);
 
-/* Begins a stop, or shortens the grace of a stop that has begun. 0: KILL now. */
-void stop_begin(struct stop *stop, double grace_s);
+/* Begins a stop, or shortens the grace of a stop that has begun. 0: KILL now. ranks: their
+ * processes; if there are none, all processes get TERM at once. */
+void stop_begin(struct stop *stop, double grace_s, const pid_t *ranks, size_t count);
 
 /* Sends the signals that are due. Returns the milliseconds until the next call; -1: not begun;
  * STOP_STUCK: a process survives KILL. */

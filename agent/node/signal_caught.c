@@ -16,8 +16,9 @@
 #define STATUS_BYTES 65536 /* "Groups:" may be of any length, and precedes it */
 #define DEPTH_MAX    64    /* of a tree of processes */
 
-static int signal_below(const struct processes *all, const struct process *process, int signal,
-                        char *status, int depth);
+static void read_status(pid_t pid, char status[STATUS_BYTES]);
+static int  signal_below(const struct processes *all, const struct process *process, int signal,
+                         char *status, int depth);
 
 bool signal_is_caught(const char *status, int signal)
 {
@@ -29,6 +30,17 @@ bool signal_is_caught(const char *status, int signal)
         return false;
     mask = strtoull(at + strlen(key), NULL, 16);
     return (mask >> (signal - 1) & 1) != 0;
+}
+
+bool signal_process_catches(pid_t pid, int signal)
+{
+    char *status = xmalloc(STATUS_BYTES);
+    bool  catches;
+
+    read_status(pid, status);
+    catches = signal_is_caught(status, signal);
+    free(status);
+    return catches;
 }
 
 int signal_caught(const struct processes *all, pid_t root, int signal)
@@ -48,12 +60,10 @@ int signal_caught(const struct processes *all, pid_t root, int signal)
 static int signal_below(const struct processes *all, const struct process *process, int signal,
                         char *status, int depth)
 {
-    char   path[64];
     int    count = 0;
     size_t i;
 
-    snprintf(path, sizeof path, "/proc/%d/status", (int)process->pid);
-    fd_read_file(path, status, STATUS_BYTES);
+    read_status(process->pid, status);
     if (signal_is_caught(status, signal)) {
         process_signal(process, signal);
         return 1;
@@ -62,4 +72,12 @@ static int signal_below(const struct processes *all, const struct process *proce
         if (all->item[i].parent == process->pid)
             count += signal_below(all, &all->item[i], signal, status, depth + 1);
     return count;
+}
+
+static void read_status(pid_t pid, char status[STATUS_BYTES])
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    fd_read_file(path, status, STATUS_BYTES);
 }

@@ -16,6 +16,9 @@
 /* Reads the text of /proc/PID/status; false also if the text is malformed. */
 bool signal_is_caught(const char *status, int signal);
 
+/* Does this process handle the signal? False if it is gone. */
+bool signal_process_catches(pid_t pid, int signal);
+
 /* Signals root or processes below it. all: from processes_all(). Returns
  * how many got the signal. */
 int signal_caught(const struct processes *all, pid_t root, int signal);

@@ -41,7 +41,7 @@ void takeover_begin(struct agent *agent)
 
 void takeover_stop(struct agent *agent)
 {
-    stop_begin(&agent->takeover.stop, 0);
+    stop_begin(&agent->takeover.stop, 0, NULL, 0);
 }
 
 void takeover_close(struct agent *agent)

@@ -36,6 +36,11 @@ static void end_in_order(int number)
     _exit(TERM_CODE);
 }
 
+static void go_on(int number)
+{
+    (void)number;
+}
+
 /* A child that does what TERM's action says, once it has run what(). */
 static pid_t child_start(void (*action)(int), void (*what)(void))
 {
@@ -92,6 +97,32 @@ static double seconds_since(int64_t begin_ns)
     return (double)(clock_now_ns() - begin_ns) / NS_PER_S;
 }
 
+/* A helper of a rank, in its own group, that ends by TERM in its own way. */
+static void start_helper(void)
+{
+    child_start(end_in_order, NULL);
+}
+
+static bool is_alive(pid_t pid)
+{
+    struct process process;
+
+    return process_read(pid, &process) && process.state != 'Z';
+}
+
+/* The one child of that process. */
+static pid_t child_of(pid_t parent)
+{
+    struct processes all;
+    pid_t            child;
+
+    processes_below(&all, parent);
+    assert_int_equal(all.count, 1);
+    child = all.item[0].pid;
+    processes_clear(&all);
+    return child;
+}
+
 /* Drive the stop as its owner does, until there is no child. */
 static void drive(struct stop *stop)
 {
@@ -137,11 +168,11 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    struct stop stop;
+    struct stop stop, *used = *state;
 
-    (void)state;
+    stop_clear(used);
     stop_init(&stop, &none, getpid());
-    stop_begin(&stop, 0);
+    stop_begin(&stop, 0, NULL, 0);
     drive(&stop);
     return 0;
 }
@@ -161,7 +192,7 @@ static void test_term_first(void **state)
     pid_t        pid = child_start(end_in_order, NULL);
     int          status;
 
-    stop_begin(stop, LONG_S);
+    stop_begin(stop, LONG_S, NULL, 0);
     status = status_of(stop, pid);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), TERM_CODE);
@@ -176,7 +207,7 @@ static void test_stopped_process_sees_term(void **state)
     kill(pid, SIGSTOP);
     assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
     assert_true(WIFSTOPPED(status));
-    stop_begin(stop, LONG_S);
+    stop_begin(stop, LONG_S, NULL, 0);
     status = status_of(stop, pid);
     assert_true(WIFEXITED(status));
 }
@@ -188,11 +219,62 @@ static void test_kill_after_the_grace(void **state)
     int64_t      begin_ns = clock_now_ns();
     int          status;
 
-    stop_begin(stop, 0.3);
+    stop_begin(stop, 0.3, NULL, 0);
     status = status_of(stop, pid);
     assert_true(WIFSIGNALED(status));
     assert_int_equal(WTERMSIG(status), SIGKILL);
     assert_true(seconds_since(begin_ns) >= 0.3);
+}
+
+/* A rank that handles TERM has its helpers until it ends. */
+static void test_rank_before_its_helper(void **state)
+{
+    struct stop *stop = *state;
+    pid_t        rank = child_start(go_on, start_helper), helper = child_of(rank);
+    int          turn, status;
+
+    stop_begin(stop, LONG_S, &rank, 1);
+    for (turn = 0; turn < 5; turn++)
+        assert_in_range(stop_step(stop), 1, 1000);
+    assert_true(is_alive(helper));
+    kill(rank, SIGKILL);
+    assert_int_equal(waitpid(rank, &status, 0), rank);
+    status = status_of(stop, helper); /* it is ours now */
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), TERM_CODE);
+}
+
+/* As if three quarters of the grace were over. */
+static void test_helper_before_the_end(void **state)
+{
+    struct stop *stop = *state;
+    pid_t        rank = child_start(go_on, start_helper), helper = child_of(rank);
+    int64_t      begin_ns = clock_now_ns();
+
+    stop_begin(stop, LONG_S, &rank, 1);
+    assert_true(stop->others_at_ns > begin_ns + (int64_t)(LONG_S / 2) * NS_PER_S);
+    assert_true(stop->others_at_ns < stop->kill_at_ns);
+    stop->others_at_ns = begin_ns;
+    assert_true(stop_step(stop) > 1000); /* nothing is due before KILL */
+    while (is_alive(helper))
+        assert_true(seconds_since(begin_ns) < PATIENCE_S);
+    assert_true(is_alive(rank));
+}
+
+static void test_shorter_grace_for_helpers(void **state)
+{
+    struct stop *stop = *state;
+    pid_t        rank = child_start(go_on, start_helper);
+    int64_t      begin_ns = clock_now_ns(), first_ns;
+
+    stop_begin(stop, LONG_S, &rank, 1);
+    first_ns = stop->others_at_ns;
+    stop_begin(stop, 2 * LONG_S, &rank, 1);
+    assert_int_equal(stop->others_at_ns, first_ns);
+    stop_begin(stop, LONG_S / 10, &rank, 1);
+    assert_true(stop->others_at_ns < begin_ns + (int64_t)(LONG_S / 10) * NS_PER_S);
+    stop_begin(stop, 0, NULL, 0);
+    drive(stop);
 }
 
 static void test_no_term_without_grace(void **state)
@@ -201,7 +283,7 @@ static void test_no_term_without_grace(void **state)
     pid_t        pid = child_start(end_in_order, NULL);
     int          status;
 
-    stop_begin(stop, 0);
+    stop_begin(stop, 0, NULL, 0);
     status = status_of(stop, pid);
     assert_true(WIFSIGNALED(status));
     assert_int_equal(WTERMSIG(status), SIGKILL);
@@ -213,11 +295,11 @@ static void test_grace_only_gets_shorter(void **state)
     pid_t        pid = child_start(SIG_IGN, NULL);
     int          status;
 
-    stop_begin(stop, 100);
+    stop_begin(stop, 100, NULL, 0);
     assert_in_range(stop_step(stop), 1000, 100 * 1000);
-    stop_begin(stop, LONG_S);
+    stop_begin(stop, LONG_S, NULL, 0);
     assert_in_range(stop_step(stop), 1000, 100 * 1000);
-    stop_begin(stop, 0);
+    stop_begin(stop, 0, NULL, 0);
     status = status_of(stop, pid);
     assert_int_equal(WTERMSIG(status), SIGKILL);
 }
@@ -227,10 +309,10 @@ static void test_daemons_are_ended(void **state)
     struct stop *stop = *state;
     pid_t        pid = child_start(end_in_order, leave_daemon);
 
-    stop_begin(stop, LONG_S);
+    stop_begin(stop, LONG_S, NULL, 0);
     assert_true(WIFEXITED(status_of(stop, pid)));
     assert_int_equal(containment_count(&none, getpid()), 1);
-    stop_begin(stop, 0.1);
+    stop_begin(stop, 0.1, NULL, 0);
     drive(stop);
     assert_int_equal(containment_count(&none, getpid()), 0);
 }
@@ -240,7 +322,7 @@ static void test_what_forks_for_ever_is_ended(void **state)
     struct stop *stop = *state;
 
     child_start(SIG_IGN, hop);
-    stop_begin(stop, 0);
+    stop_begin(stop, 0, NULL, 0);
     drive(stop);
     assert_int_equal(containment_count(&none, getpid()), 0);
 }
@@ -273,7 +355,7 @@ static void test_pauses_grow(void **state)
     struct stop *stop = *state;
     int          wait_ms, last_ms = 0, i;
 
-    stop_begin(stop, 0);
+    stop_begin(stop, 0, NULL, 0);
     for (i = 0; i < 10; i++) {
         wait_ms = stop_step(stop);
         assert_true(wait_ms >= last_ms && wait_ms <= 100);
@@ -288,7 +370,7 @@ static void test_what_survives_is_reported(void **state)
 {
     struct stop *stop = *state;
 
-    stop_begin(stop, 0);
+    stop_begin(stop, 0, NULL, 0);
     assert_true(stop_step(stop) >= 0);
     child_start(SIG_IGN, NULL);
     child_start(SIG_IGN, NULL);
@@ -303,7 +385,7 @@ static void test_one_is_left_at_least(void **state)
 {
     struct stop *stop = *state;
 
-    stop_begin(stop, 0);
+    stop_begin(stop, 0, NULL, 0);
     assert_int_equal(containment_count(&none, getpid()), 0);
     assert_int_equal(stop_left(stop), 1);
 }
@@ -333,6 +415,9 @@ int main(void)
         TEST(test_term_first),
         TEST(test_stopped_process_sees_term),
         TEST(test_kill_after_the_grace),
+        TEST(test_rank_before_its_helper),
+        TEST(test_helper_before_the_end),
+        TEST(test_shorter_grace_for_helpers),
         TEST(test_no_term_without_grace),
         TEST(test_grace_only_gets_shorter),
         TEST(test_daemons_are_ended),
