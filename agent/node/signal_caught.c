@@ -17,8 +17,9 @@
 #define DEPTH_MAX    64    /* of a tree of processes */
 
 static void read_status(pid_t pid, char status[STATUS_BYTES]);
+static int  signal_tree(const struct processes *all, pid_t root, int signal, bool sends);
 static int  signal_below(const struct processes *all, const struct process *process, int signal,
-                         char *status, int depth);
+                         bool sends, char *status, int depth);
 
 bool signal_is_caught(const char *status, int signal)
 {
@@ -45,6 +46,16 @@ bool signal_process_catches(pid_t pid, int signal)
 
 int signal_caught(const struct processes *all, pid_t root, int signal)
 {
+    return signal_tree(all, root, signal, true);
+}
+
+int signal_catchers(const struct processes *all, pid_t root, int signal)
+{
+    return signal_tree(all, root, signal, false);
+}
+
+static int signal_tree(const struct processes *all, pid_t root, int signal, bool sends)
+{
     const struct process *process = processes_find(all, root);
     char                 *status;
     int                   count;
@@ -52,25 +63,26 @@ int signal_caught(const struct processes *all, pid_t root, int signal)
     if (process == NULL)
         return 0;
     status = xmalloc(STATUS_BYTES);
-    count = signal_below(all, process, signal, status, 0);
+    count = signal_below(all, process, signal, sends, status, 0);
     free(status);
     return count;
 }
 
 static int signal_below(const struct processes *all, const struct process *process, int signal,
-                        char *status, int depth)
+                        bool sends, char *status, int depth)
 {
     int    count = 0;
     size_t i;
 
     read_status(process->pid, status);
     if (signal_is_caught(status, signal)) {
-        process_signal(process, signal);
+        if (sends)
+            process_signal(process, signal);
         return 1;
     }
     for (i = 0; i < all->count && depth < DEPTH_MAX; i++)
         if (all->item[i].parent == process->pid)
-            count += signal_below(all, &all->item[i], signal, status, depth + 1);
+            count += signal_below(all, &all->item[i], signal, sends, status, depth + 1);
     return count;
 }
 

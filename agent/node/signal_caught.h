@@ -23,4 +23,7 @@ bool signal_process_catches(pid_t pid, int signal);
  * how many got the signal. */
 int signal_caught(const struct processes *all, pid_t root, int signal);
 
+/* Returns how many signal_caught() would signal. */
+int signal_catchers(const struct processes *all, pid_t root, int signal);
+
 #endif

@@ -215,6 +215,7 @@ void rank_started(struct rank *rank, const struct guard_message *message)
 {
     rank->state = RANK_RUNNING;
     rank->pid = message->pid;
+    rank->started_ns = message->at_ns;
     tell(rank, FRAME_STARTED,
          json_pack("{s:i, s:I}", "pid", message->pid, "at_ns", (json_int_t)message->at_ns));
     stream_begin(&rank->out);

@@ -42,6 +42,7 @@ struct rank {
     int                          index;
     enum rank_state              state;
     pid_t                        pid;  /* known once it is started */
+    int64_t                      started_ns; /* by clock_now_ns(), once it is */
     char                        *path; /* the program */
     struct strlist               env;
     struct log_file             *log; /* NULL: none */

@@ -154,6 +154,7 @@ struct notice {
     bool         is_last;    /* the watch looks only once, since the ranks have ended */
     int64_t      told_ns;    /* when the notice arrived, by the clock of files */
     int64_t      before_ns;  /* time of the newest earlier file; 0: none; -1: unknown */
+    struct notice_signal *signal; /* notice_signal.c; NULL: there was none in this generation */
 };
 
 /* What this node knows about its own end. */
@@ -276,6 +277,11 @@ frame_f requests_take_probe, requests_take_clean, requests_take_stacks;
 int     notice_begin(struct agent *agent, struct failure *failure);
 void    notice_session_ends(struct agent *agent, double left_s);
 bool    notice_look_last(struct agent *agent);
+/* notice_signal.c. Sends each rank the signal of a notice as soon as it can take it, if that is
+ * within left_s; calls tell with how many got it, at once and later. */
+void    notice_signal_begin(struct agent *agent, int signal, double left_s,
+                            void (*tell)(struct agent *agent, int count));
+void    notice_signal_end(struct agent *agent);
 void    notice_clear(struct agent *agent);
 void    notice_close(struct agent *agent);
 frame_f notice_take;

@@ -30,8 +30,6 @@
 #include "clock.h"
 #include "exit_code.h"
 #include "fd.h"
-#include "node/process.h"
-#include "node/signal_caught.h"
 #include "xalloc.h"
 #include "xevent.h"
 
@@ -53,7 +51,8 @@ static void    tell_going(struct agent *agent);
 static int     write_file(struct agent *agent, const struct told *told, struct error *err);
 static int     write_at(const char *path, const char *text, int *fd, struct error *err);
 static void    unlock_file(struct agent *agent);
-static int     signal_ranks(const struct agent *agent, int signal);
+static void    tell_signalled(struct agent *agent, int count);
+static void    tell_noticed(struct agent *agent, int count, const char *error);
 static void    begin_watch(struct agent *agent, double left_s);
 static void    look(struct agent *agent, double limit_s);
 static void    line_cb(json_t *body, void *arg);
@@ -125,7 +124,6 @@ int notice_take(struct agent *agent, const struct frame *frame, const json_t *bo
                          json_string_value(json_object_get(body, "node")),
                          (int)json_integer_value(json_object_get(body, "signal")) };
     struct error why = { "" };
-    json_t      *answer;
 
     (void)frame;
     if (!(told.left_s >= 0 && told.left_s <= LEFT_MAX_S) || told.reason == NULL ||
@@ -136,16 +134,15 @@ int notice_take(struct agent *agent, const struct frame *frame, const json_t *bo
     begin_watch(agent, told.left_s);
     if (agent->plan.notice_file != NULL)
         write_file(agent, &told, &why);
-    answer = json_pack("{s:i}", "signalled", signal_ranks(agent, told.signal));
-    if (why.text[0] != '\0')
-        json_object_set_new(answer, "error", json_text(why.text, strlen(why.text)));
-    agent_send(agent, FRAME_NOTICED, 0, answer);
-    link_flush(&agent->link);
+    if (why.text[0] != '\0' || told.signal == 0)
+        tell_noticed(agent, 0, why.text);
+    notice_signal_begin(agent, told.signal, told.left_s, tell_signalled);
     return 0;
 }
 
 void notice_clear(struct agent *agent)
 {
+    notice_signal_end(agent);
     if (agent->notice.is_there) {
         unlink(agent->plan.notice_file);
         unlock_file(agent);
@@ -194,6 +191,21 @@ static int write_file(struct agent *agent, const struct told *told, struct error
     return rc;
 }
 
+static void tell_signalled(struct agent *agent, int count)
+{
+    tell_noticed(agent, count, "");
+}
+
+static void tell_noticed(struct agent *agent, int count, const char *error)
+{
+    json_t *body = json_pack("{s:i}", "signalled", count);
+
+    if (error[0] != '\0')
+        json_object_set_new(body, "error", json_text(error, strlen(error)));
+    agent_send(agent, FRAME_NOTICED, 0, body);
+    link_flush(&agent->link);
+}
+
 /* The lock only helps muster clean: ranks can use the file without it. */
 static int write_at(const char *path, const char *text, int *fd, struct error *err)
 {
@@ -211,21 +223,6 @@ static void unlock_file(struct agent *agent)
     if (agent->notice.is_there)
         close(agent->notice.file_fd);
     agent->notice.is_there = false;
-}
-
-static int signal_ranks(const struct agent *agent, int signal)
-{
-    struct processes all;
-    int              i, count = 0;
-
-    if (signal == 0)
-        return 0;
-    processes_all(&all);
-    for (i = 0; i < agent->ranks.count; i++)
-        if (agent->ranks.rank[i].state == RANK_RUNNING)
-            count += signal_caught(&all, agent->ranks.rank[i].pid, signal);
-    processes_clear(&all);
-    return count;
 }
 
 /* --- the checkpoint --------------------------------------------------------- */

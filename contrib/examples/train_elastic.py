@@ -76,6 +76,8 @@ class Notice:
     def __init__(self):
         self.text, self.is_signalled = "", False
         signal.signal(signal.SIGUSR1, lambda *_: setattr(self, "is_signalled", True))
+        # Else it may end a system call of PyTorch's, with "Interrupted system call".
+        signal.siginterrupt(signal.SIGUSR1, False)
 
     def has_come(self):
         """Has a notice come since the last call?"""

@@ -80,6 +80,8 @@ static void topmost(void **state)
     assert_int_equal(read(up[0], &byte, 1), 1);
     processes_all(&all);
     assert_int_equal(signal_caught(&all, parent, SIGUSR2), 0);
+    assert_int_equal(signal_catchers(&all, parent, SIGUSR2), 0);
+    assert_int_equal(signal_catchers(&all, parent, SIGUSR1), 1); /* nothing is sent */
     assert_int_equal(signal_caught(&all, parent, SIGUSR1), 1);
     assert_int_equal(waitpid(parent, &status, 0), parent);
     assert_int_equal(WEXITSTATUS(status), SIGUSR1);
