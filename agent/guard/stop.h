@@ -1,7 +1,7 @@
 /* stop.h - kills every process of the run: TERM, grace, KILL, until none is left
  *
  * A stop is a deadline and a loop: first CONT to all processes, and TERM to the ranks; when they
- * have ended, and at the last quarter of the grace, TERM to all others (term_order.h); from the
+ * have ended, or at the last quarter of the grace, TERM to all others (term_order.h); from the
  * deadline on KILL, repeatedly, since a process may have been forked in between, until the owner of
  * the stop finds that none is left. The owner (the guard; the agent, if the guard was
  * killed) reaps and waits.

@@ -90,11 +90,11 @@ static void look(struct agent *agent)
     int                         i, count = 0;
 
     processes_all(&all);
-    for (i = 0; i < agent->ranks.count; i++)
-        if (agent->ranks.rank[i].state == RANK_RUNNING && !signal->is_told[i]) {
+    for (i = 0; i < agent->ranks.count; i++) {
+        if (agent->ranks.rank[i].state == RANK_RUNNING && !signal->is_told[i])
             count += look_at(signal, &all, i, &agent->ranks.rank[i], now);
-            is_done = is_done && signal->is_told[i];
-        }
+        is_done = is_done && (signal->is_told[i] || agent->ranks.rank[i].state >= RANK_ENDED);
+    }
     processes_clear(&all);
     if (count > 0)
         signal->tell(agent, count);

@@ -214,4 +214,16 @@ def test_switches_for_tests_are_off():
     assert words[0] == words[1] != 'lease' and words[2] == 'lease', words
 
 
+def test_notice_as_the_rank_begins():
+    agent = Agent()
+    agent.run(python('import os, signal, time\n'
+                     'signal.signal(signal.SIGUSR1, lambda *_: os.write(1, b"told"))\n'
+                     'time.sleep(1000)'))
+    agent.send('NOTICE', {'left_s': 30, 'reason': 'r', 'node': 'n', 'signal': signal.SIGUSR1})
+    assert agent.wait('NOTICED').body['signalled'] == 1
+    agent.wait_output(b'told')
+    agent.send('STOP', {'grace_s': 0})
+    agent.finish()
+
+
 main(globals())
