@@ -104,7 +104,7 @@ static int set_context(void *to, const char *value, struct error *err)
 }
 
 static const struct arg_row own_rows[] = {
-    { "file", 'f', "FILE", "a document: DeepSpeedJob or MPIJob", set_file },
+    { "file", 'f', "FILE", "a document: DeepSpeedJob, MPIJob or TrainingJob", set_file },
     { "wait", 'w', NULL, "wait, show the log, exit with the run's status", set_wait },
     { "dry-run", 0, NULL, "print all objects, create none", set_dry_run },
     { "output", 'o', "FORMAT", "format of --dry-run: yaml or json", set_output },

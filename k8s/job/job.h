@@ -87,8 +87,8 @@ struct job {
 
 void job_clear(struct job *job);
 
-/* Reads name and namespace; the cluster adds other fields, which are not for muster. */
 struct fields;
+/* Reads name and namespace; the cluster adds other fields, which are not for muster. */
 void job_read_metadata(struct job *job, struct fields *metadata);
 
 /* Checks all that muster can check without the cluster. The error names the field or option and

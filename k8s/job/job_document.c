@@ -18,6 +18,7 @@
 
 static const char t9k_version[] = "batch.tensorstack.dev/v1beta1";
 
+static void read_own(struct job *job, struct fields *root);
 static void read_head(struct job *job, struct fields *root);
 static void read_spec(struct job *job, struct fields *spec);
 static void read_worker(struct job *job, struct fields *worker);
@@ -33,19 +34,16 @@ static void add_words(struct strlist *list, const json_t *words);
 int job_from_document(struct job *job, const json_t *document, struct error *err)
 {
     const char   *version = json_string_value(json_object_get(document, "apiVersion"));
-    struct fields root, spec;
+    struct fields root;
 
-    if (version != NULL && strncmp(version, JOB_MPI_GROUP, strlen(JOB_MPI_GROUP)) == 0)
-        return job_from_mpi(job, document, err);
-    if (version != NULL && strcmp(version, JOB_TRAINING_VERSION) == 0)
-        return job_from_training(job, document, err);
     err->text[0] = '\0';
     fields_begin(&root, document, err);
-    read_head(job, &root);
-    if (!fields_has(&root, "spec"))
-        fields_wrong(&root, "spec", "is missing");
-    fields_object(&root, "spec", &spec);
-    read_spec(job, &spec);
+    if (version != NULL && strncmp(version, JOB_MPI_GROUP, strlen(JOB_MPI_GROUP)) == 0)
+        job_mpi_read(job, &root);
+    else if (version != NULL && strcmp(version, JOB_TRAINING_VERSION) == 0)
+        job_training_read(job, &root);
+    else
+        read_own(job, &root);
     fields_any(&root, "status"); /* in documents read from a cluster */
     fields_end(&root);
     if (err->text[0] == '\0')
@@ -98,6 +96,17 @@ json_t *job_document(const struct job *job)
         json_object_set_new(metadata, "namespace", json_string(job->space));
     return json_pack("{sssssoso}", "apiVersion", JOB_API_VERSION, "kind", JOB_KIND, "metadata",
                      metadata, "spec", spec);
+}
+
+static void read_own(struct job *job, struct fields *root)
+{
+    struct fields spec;
+
+    read_head(job, root);
+    if (!fields_has(root, "spec"))
+        fields_wrong(root, "spec", "is missing");
+    fields_object(root, "spec", &spec);
+    read_spec(job, &spec);
 }
 
 static void read_head(struct job *job, struct fields *root)

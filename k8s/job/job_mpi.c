@@ -7,10 +7,7 @@
 
 #include <string.h>
 
-#include "job/fields.h"
 #include "job/replicas.h"
-
-#define RETRIES 6 /* of a Job in batch/v1 without backoffLimit, which was the launcher */
 
 /* Whose fields differ. */
 enum version { V2BETA1, V1, V1ALPHA2 };
@@ -24,22 +21,13 @@ static void read_cleanup(struct job *job, struct fields *fields);
 static void read_policy(struct job *job, struct fields *policy);
 static void read_restart(struct job *job, enum version version, struct fields *launcher);
 
-int job_from_mpi(struct job *job, const json_t *document, struct error *err)
+void job_mpi_read(struct job *job, struct fields *root)
 {
-    struct fields root, spec;
-    enum version  version;
+    enum version  version = read_head(job, root);
+    struct fields spec;
 
-    err->text[0] = '\0';
-    fields_begin(&root, document, err);
-    version = read_head(job, &root);
-    fields_object(&root, "spec", &spec);
+    fields_object(root, "spec", &spec);
     read_spec(job, version, &spec);
-    fields_any(&root, "status");
-    fields_end(&root);
-    if (err->text[0] == '\0')
-        return 0;
-    job_clear(job);
-    return -1;
 }
 
 static enum version read_head(struct job *job, struct fields *root)
@@ -87,7 +75,7 @@ static void read_spec(struct job *job, enum version version, struct fields *spec
     fields_end(&replicas);
     fields_end(spec);
     if (job->backoff_limit < 0)
-        job->backoff_limit = job->restart == RESTART_NEVER ? 0 : RETRIES;
+        job->backoff_limit = job->restart == RESTART_NEVER ? 0 : REPLICAS_RETRIES;
 }
 
 static void read_new(struct job *job, struct fields *spec)

@@ -7,15 +7,16 @@
 #ifndef MUSTER_JOB_MPI_H
 #define MUSTER_JOB_MPI_H
 
+#include "job/fields.h"
 #include "job/job.h"
 
 #define JOB_MPI_GROUP   "kubeflow.org/"
 #define JOB_MPI_VERSION JOB_MPI_GROUP "v2beta1"
 #define JOB_MPI_KIND    "MPIJob"
 
-/* Like job_from_document(), for each apiVersion of the group. muster replaces mpirun and reads its
- * options. A field that muster cannot translate is an error, which names it; one that it changes
- * or does not need is a warning. */
-int job_from_mpi(struct job *job, const json_t *document, struct error *err);
+/* Reads a document whose apiVersion is of the group. muster replaces mpirun and reads its options.
+ * A field that muster cannot translate is an error, which names it; one that it changes or does not
+ * need is a warning. */
+void job_mpi_read(struct job *job, struct fields *root);
 
 #endif

@@ -7,11 +7,8 @@
 
 #include <string.h>
 
-#include "job/fields.h"
 #include "job/replicas.h"
 #include "number.h"
-
-#define RETRIES 6 /* the operator's default */
 
 static void read_head(struct job *job, struct fields *root);
 static void read_annotations(struct job *job, struct fields *metadata);
@@ -19,21 +16,13 @@ static void read_spec(struct job *job, struct fields *spec);
 static void read_policy(struct job *job, struct fields *spec);
 static void read_worker(struct job *job, struct fields *worker);
 
-int job_from_training(struct job *job, const json_t *document, struct error *err)
+void job_training_read(struct job *job, struct fields *root)
 {
-    struct fields root, spec;
+    struct fields spec;
 
-    err->text[0] = '\0';
-    fields_begin(&root, document, err);
-    read_head(job, &root);
-    fields_object(&root, "spec", &spec);
+    read_head(job, root);
+    fields_object(root, "spec", &spec);
     read_spec(job, &spec);
-    fields_any(&root, "status");
-    fields_end(&root);
-    if (err->text[0] == '\0')
-        return 0;
-    job_clear(job);
-    return -1;
 }
 
 static void read_head(struct job *job, struct fields *root)
@@ -98,7 +87,7 @@ static void read_policy(struct job *job, struct fields *spec)
     int64_t                       retries;
 
     job->cleanup = cleanup[fields_choice(spec, "cleanPodPolicy", cleanups)];
-    retries = fields_number(spec, "backoffLimit", 0, JOB_BACKOFF_MAX, RETRIES);
+    retries = fields_number(spec, "backoffLimit", 0, JOB_BACKOFF_MAX, REPLICAS_RETRIES);
     if (fields_choice(spec, "restartPolicy", policies) == 1) {
         job->restart = RESTART_ON_FAILURE;
         job->backoff_limit = retries;
@@ -117,8 +106,8 @@ static void read_worker(struct job *job, struct fields *worker)
         job->most = most > 0 ? most : job->workers;
     }
     if (fields_has(worker, "restartPolicy"))
-        strlist_addf(&job->warnings, "%s: restartPolicy is not needed: an elastic job replaces "
-                     "lost workers", worker->path);
+        strlist_addf(&job->warnings, "%s: restartPolicy is not read: lost workers of an elastic "
+                     "job are replaced", worker->path);
     fields_any(worker, "restartPolicy");
     fields_end(worker);
 }

@@ -6,12 +6,13 @@
 #ifndef MUSTER_JOB_TRAINING_H
 #define MUSTER_JOB_TRAINING_H
 
+#include "job/fields.h"
 #include "job/job.h"
 
 #define JOB_TRAINING_VERSION "kai.alibabacloud.com/v1alpha1"
 #define JOB_TRAINING_KIND    "TrainingJob"
 
-/* Like job_from_mpi(). minReplicas and maxReplicas make the job elastic. */
-int job_from_training(struct job *job, const json_t *document, struct error *err);
+/* Like job_mpi_read(). minReplicas and maxReplicas make the job elastic. */
+void job_training_read(struct job *job, struct fields *root);
 
 #endif

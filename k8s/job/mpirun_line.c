@@ -79,7 +79,6 @@ static const struct rule rules[] = {
     { "prepend-rank", MPIRUN, 0, ACT_DROP, LABELS },
     { "l", MPIRUN, 0, ACT_DROP, LABELS },
     { "prefix", MPIRUN, 1, ACT_DROP, "muster starts no daemons of MPI" },
-    { "launcher", MPIRUN, 1, ACT_DROP, "muster logs in with its own SSH" },
     { "bootstrap", MPIRUN, 1, ACT_DROP, "muster logs in with its own SSH" },
     { "hostfile", MPIRUN | HOROVODRUN | DEEPSPEED, 1, ACT_DROP, HOSTS },
     { "machinefile", MPIRUN, 1, ACT_DROP, HOSTS },
@@ -100,7 +99,6 @@ static const struct rule rules[] = {
     { "reset-limit", HOROVODRUN, 1, ACT_DROP, "backoffLimit limits how often it is repeated" },
     { "start-timeout", HOROVODRUN, 1, ACT_DROP, "the run begins when all workers are ready" },
     { "p", HOROVODRUN, 1, ACT_DROP, "the workers' sshd has its own port" },
-    { "ssh-port", HOROVODRUN, 1, ACT_DROP, "the workers' sshd has its own port" },
     { "gloo", HOROVODRUN, 0, ACT_KEEP, NULL },
     { "mpi", HOROVODRUN, 0, ACT_DROP, "muster starts the ranks, and no mpirun" },
     { "verbose", HOROVODRUN, 0, ACT_KEEP, NULL },
@@ -131,9 +129,9 @@ static const struct rule rules[] = {
     { "no-local-rank", DEEPSPEED, 0, ACT_KEEP, NULL },
     { "force-multi", DEEPSPEED, 0, ACT_KEEP, NULL },
     { "no-ssh-check", DEEPSPEED, 0, ACT_KEEP, NULL },
-    { "launcher", DEEPSPEED, 1, ACT_DROP, "muster logs in with its own SSH" },
+    { "launcher", MPIRUN | DEEPSPEED, 1, ACT_DROP, "muster logs in with its own SSH" },
     { "launcher-args", DEEPSPEED, 1, ACT_DROP, "muster logs in with its own SSH" },
-    { "ssh-port", DEEPSPEED, 1, ACT_DROP, "the workers' sshd has its own port" },
+    { "ssh-port", HOROVODRUN | DEEPSPEED, 1, ACT_DROP, "the workers' sshd has its own port" },
 };
 
 static int      read_words(struct strlist *words, const json_t *container,
@@ -265,7 +263,8 @@ static const char *skip_directory(struct mpirun_line *line, const char *script,
     size_t         length = strcspn(script, "&;\n");
     char          *first;
 
-    if (strncmp(script, "cd ", 3) != 0 || script[length] == '\0')
+    if (strncmp(script, "cd ", 3) != 0 || script[length] == '\0' ||
+        (script[length] == '&' && script[length + 1] != '&'))
         return script;
     while (strchr(" \t", script[length - 1]) != NULL)
         length--;

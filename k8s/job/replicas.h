@@ -11,6 +11,8 @@
 #include "job/fields.h"
 #include "job/job.h"
 
+#define REPLICAS_RETRIES 6 /* both operators' backoffLimit, if the document has none */
+
 /* Reads replicas and template. container is the name of that with the ranks; NULL: not given.
  * The caller reads the other fields. */
 void replicas_read_worker(struct job *job, struct fields *worker, const char *container);

@@ -13,11 +13,9 @@
 
 #include <cmocka.h>
 
-#include "job/job_argv.h"
-#include "job/job_document.h"
 #include "job/quantity.h"
 #include "job/template.h"
-#include "yaml/yaml.h"
+#include "unit/k8s/job/reading.h"
 
 #define IMAGE "template: {spec: {containers: [{name: worker, image: i}]}}"
 #define HEAD  "apiVersion: muster.dev/v1beta1\nkind: DeepSpeedJob\nmetadata: {name: j}\n"
@@ -68,42 +66,13 @@ static const char t9k[] =
     "    pause: {enabled: true, resumeSpecs: []}\n"
     "status: {phase: Running}\n";
 
-static int parse(const char *text, struct job *job, struct error *err)
-{
-    json_t *document = yaml_parse("f", text, strlen(text), err);
-    int     rc = document != NULL ? job_from_document(job, document, err) : -1;
-
-    json_decref(document);
-    if (rc == 0 && job_check(job, err) < 0) {
-        job_clear(job);
-        return -1;
-    }
-    return rc;
-}
-
-static int read_argv(const char *const *argv, struct job *job, struct error *err)
-{
-    struct job_argv reader;
-    struct strlist  words = { 0 };
-    int             rc;
-
-    job_argv_begin(&reader, job);
-    rc = args_read(argv, job_argv_rows, true, &reader, &words, err);
-    if (rc == 0) {
-        job_argv_end(&reader, &words);
-        rc = job_check(job, err);
-    }
-    strlist_clear(&words);
-    return rc;
-}
-
 static void test_t9k(void **state)
 {
     struct job   job = { 0 };
     struct error err;
 
     (void)state;
-    if (parse(t9k, &job, &err) < 0)
+    if (read_document(t9k, &job, &err) < 0)
         fail_msg("%s", err.text);
     assert_string_equal(job.name, "deepspeed-example");
     assert_int_equal(job.workers, 4);
@@ -147,7 +116,7 @@ static void test_round_trip(void **state)
         fail_msg("%s", err.text);
     one = job_document(&job);
     text = json_dumps(one, 0);
-    if (parse(text, &again, &err) < 0) /* JSON is YAML */
+    if (read_document(text, &again, &err) < 0) /* JSON is YAML */
         fail_msg("%s", err.text);
     two = job_document(&again);
     assert_true(json_equal(one, two));
@@ -175,9 +144,9 @@ static void test_nulls(void **state)
     struct error err;
 
     (void)state;
-    if (parse(WORKER("template: {metadata: {labels: }, spec: {securityContext: ~, containers: "
-                     "[{image: i, env: }]}}"),
-              &job, &err) < 0)
+    if (read_document(WORKER("template: {metadata: {labels: }, spec: {securityContext: ~, "
+                             "containers: [{image: i, env: }]}}"),
+                      &job, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(json_object_size(json_object_get(job.template, "metadata")), 0);
     assert_int_equal(json_object_size(json_object_get(job.template, "spec")), 1);
@@ -190,11 +159,11 @@ static void test_old_spellings(void **state)
     struct error err;
 
     (void)state;
-    if (parse("apiVersion: batch.tensorstack.dev/v1beta1\nkind: DeepspeedJob\nmetadata: {name: "
-              "j}\n"
-              "spec: {worker: {replicas: 2, " IMAGE
-              "}, config: {slotPerWorker: 3, run: {python: a.py}}}",
-              &job, &err) < 0)
+    if (read_document("apiVersion: batch.tensorstack.dev/v1beta1\nkind: DeepspeedJob\n"
+                      "metadata: {name: j}\n"
+                      "spec: {worker: {replicas: 2, " IMAGE
+                      "}, config: {slotPerWorker: 3, run: {python: a.py}}}",
+                      &job, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(job.warnings.count, 2);
     assert_int_equal(job.slots, 3);
@@ -327,7 +296,7 @@ static void test_bad_documents(void **state)
     for (i = 0; i < sizeof bad_documents / sizeof bad_documents[0]; i++) {
         job = (struct job){ 0 };
         err.text[0] = '\0';
-        if (parse(bad_documents[i].text, &job, &err) == 0)
+        if (read_document(bad_documents[i].text, &job, &err) == 0)
             fail_msg("accepted: %s", bad_documents[i].text);
         if (strstr(err.text, bad_documents[i].says) == NULL)
             fail_msg("%s:\n  %s\nand not:\n  %s", bad_documents[i].text, err.text,
@@ -471,7 +440,7 @@ static void test_elastic(void **state)
     json_t      *document, *copy;
 
     (void)state;
-    assert_int_equal(parse(text, &job, &err), 0);
+    assert_int_equal(read_document(text, &job, &err), 0);
     assert_int_equal(job.workers, 3);
     assert_int_equal(job.least, 2);
     assert_int_equal(job_keys(&job), 4);

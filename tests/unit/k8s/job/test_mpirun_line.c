@@ -183,6 +183,7 @@ static const struct {
     { "{command: [sh, -c, 'mpirun $((1/0))']}", "is not a line that a shell could read" },
     { "{command: [sh, -c, 'cd data && mpirun a']}", "must name a directory that begins with /" },
     { "{command: [sh, -c, 'cd /a /b && mpirun a']}", "must name a directory that begins with /" },
+    { "{command: [sh, -c, 'cd /a & mpirun a']}", "& needs a shell" },
     { "{command: [sh, -c, 'cd $A && mpirun a']}", "has a variable that is not in Launcher's env" },
     { "{command: [sh, -c, '']}", "must begin with mpirun" },
     { "{command: [sh, -c, 'cd /data']}", "not 'cd'" },

@@ -13,9 +13,8 @@
 
 #include <cmocka.h>
 
-#include "job/job_document.h"
 #include "job/template.h"
-#include "yaml/yaml.h"
+#include "unit/k8s/job/reading.h"
 
 #define IMAGE "template: {spec: {containers: [{name: worker, image: i}]}}"
 
@@ -37,25 +36,12 @@
     ET_HEAD "}\nspec: {" more " etReplicaSpecs: {worker: {" worker IMAGE                         \
             "}, launcher: {template: {spec: {containers: [{" box "}]}}}}}"
 
-static int parse(const char *text, struct job *job, struct error *err)
-{
-    json_t *document = yaml_parse("f", text, strlen(text), err);
-    int     rc = document != NULL ? job_from_document(job, document, err) : -1;
-
-    json_decref(document);
-    if (rc == 0 && job_check(job, err) < 0) {
-        job_clear(job);
-        return -1;
-    }
-    return rc;
-}
-
 static void parse_good(const char *text, struct job *job)
 {
     struct error err;
 
     *job = (struct job){ 0 };
-    if (parse(text, job, &err) < 0)
+    if (read_document(text, job, &err) < 0)
         fail_msg("%s:\n%s", err.text, text);
 }
 
@@ -331,7 +317,7 @@ static void test_training(void **state)
     assert_true(warns(&job, "kubexec is read as ssh"));
     assert_true(warns(&job, "-np 4 is left out: an elastic run"));
     assert_true(warns(&job, "discover_hosts.sh is left out: the hosts are the workers"));
-    assert_true(warns(&job, "restartPolicy is not needed"));
+    assert_true(warns(&job, "restartPolicy is not read"));
     assert_true(warns(&job, "its env (workers, gpus) is given to the workers, too"));
     assert_int_equal(job.warnings.count, 5);
     job_clear(&job);
@@ -434,7 +420,7 @@ static void test_bad(void **state)
     for (i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         job = (struct job){ 0 };
         err.text[0] = '\0';
-        if (parse(bad[i].text, &job, &err) == 0)
+        if (read_document(bad[i].text, &job, &err) == 0)
             fail_msg("accepted: %s", bad[i].text);
         if (strstr(err.text, bad[i].says) == NULL)
             fail_msg("%s:\n  %s\nand not:\n  %s", bad[i].text, err.text, bad[i].says);

@@ -13,42 +13,11 @@
 
 #include <cmocka.h>
 
-#include "job/job_argv.h"
-#include "job/job_document.h"
 #include "job/template.h"
-#include "yaml/yaml.h"
+#include "unit/k8s/job/reading.h"
 
 #define HEAD  "apiVersion: muster.dev/v1beta1\nkind: DeepSpeedJob\nmetadata: {name: j}\n"
 #define IMAGE "template: {spec: {containers: [{name: worker, image: i}]}}"
-
-static int parse(const char *text, struct job *job, struct error *err)
-{
-    json_t *document = yaml_parse("f", text, strlen(text), err);
-    int     rc = document != NULL ? job_from_document(job, document, err) : -1;
-
-    json_decref(document);
-    if (rc == 0 && job_check(job, err) < 0) {
-        job_clear(job);
-        return -1;
-    }
-    return rc;
-}
-
-static int read_argv(const char *const *argv, struct job *job, struct error *err)
-{
-    struct job_argv reader;
-    struct strlist  words = { 0 };
-    int             rc;
-
-    job_argv_begin(&reader, job);
-    rc = args_read(argv, job_argv_rows, true, &reader, &words, err);
-    if (rc == 0) {
-        job_argv_end(&reader, &words);
-        rc = job_check(job, err);
-    }
-    strlist_clear(&words);
-    return rc;
-}
 
 /* TensorBoard needs a volume that it shares with the ranks. */
 static void test_board(void **state)
@@ -148,7 +117,7 @@ static void test_t9k_queue(void **state)
     struct error err;
 
     (void)state;
-    if (parse(HEAD "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}, "
+    if (read_document(HEAD "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}, "
               "scheduler: {t9kScheduler: {queue: q, priority: 60}}}", &job, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(job.gang, GANG_T9K);
