@@ -261,6 +261,9 @@ static int run_on(const struct options *options, struct first_hosts *first)
     environ_tell(options, environ, &plan.node[0].env);
     if (!options->dry_run && (status = push(options, first)) != 0)
         goto out;
+    if (!options->dry_run && program->sent != NULL &&
+        (status = push_beside_agents(options, &first->selection, program->sent, environ)) != 0)
+        goto out;
     if (options->dry_run)
         status = print_plan(options, &plan);
     else if (options->replace && (status = stop_namesakes(options->name)) != 0)

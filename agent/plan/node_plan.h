@@ -49,6 +49,8 @@ struct node_plan {
                                  not asked to end */
     uint32_t       credit;
     char          *cwd;    /* NULL: unchanged */
+    bool           cwd_optional;  /* unchanged if it does not exist */
+    bool           beside_agent;  /* argv begins with a path below the agent's directory */
     char          *script; /* a file that Python must be able to read; NULL: none */
     struct strlist env;
     char          *kvsname, *mapping;   /* NULL: no PMI */

@@ -46,13 +46,18 @@ int failure_set(struct failure *failure, int code, const char *hint, const char 
     return -1;
 }
 
-int prepare_cwd(const struct node_plan *plan, struct failure *failure)
+int prepare_cwd(struct node_plan *plan, struct failure *failure)
 {
     int why;
 
     if (plan->cwd == NULL || chdir(plan->cwd) == 0)
         return 0;
     why = errno;
+    if (plan->cwd_optional) {
+        free(plan->cwd);
+        plan->cwd = NULL;
+        return 0;
+    }
     failure_set(failure, EXIT_CANNOT_EXECUTE,
                 "the directory must exist on every node; --cwd names another one",
                 "cannot enter the working directory %s: %s", plan->cwd, strerror(why));

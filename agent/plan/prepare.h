@@ -26,8 +26,9 @@ struct failure {
 int failure_set(struct failure *failure, int code, const char *hint, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Enters the working directory, if the plan has one. */
-int prepare_cwd(const struct node_plan *plan, struct failure *failure);
+/* Enters the working directory, if the plan has one. Forgets one that is optional and cannot be
+ * entered. */
+int prepare_cwd(struct node_plan *plan, struct failure *failure);
 
 /* Checks the script: otherwise only Python would notice, when the other
  * ranks are already working. */

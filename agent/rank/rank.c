@@ -17,6 +17,7 @@
 #include "clock.h"
 #include "exit_code.h"
 #include "fd.h"
+#include "node/own_dir.h"
 #include "plan/limits.h"
 #include "rank/pty.h"
 #include "rank/ranks.h"
@@ -42,6 +43,8 @@ static void    pmi_event_cb(struct bufferevent *event, short what, void *arg);
 static void    pmi_close(struct rank *rank);
 static void    log_changed(void *arg);
 static void    late_cb(evutil_socket_t fd, short what, void *arg);
+static char   *program_beside_agent(const char *name, const struct strlist *env,
+                                    struct failure *failure);
 static json_t *report(struct rank *rank);
 static void    report_failure(struct rank *rank, json_t *body);
 
@@ -57,8 +60,27 @@ int rank_prepare(struct rank *rank, const struct strlist *base, int threads,
                  struct failure *failure)
 {
     prepare_env(rank->ranks->plan, rank->plan, base, threads, &rank->env);
-    rank->path = prepare_program(rank->plan->argv.item[0], &rank->env, failure);
+    rank->path = rank->ranks->plan->beside_agent
+                     ? program_beside_agent(rank->plan->argv.item[0], &rank->env, failure)
+                     : prepare_program(rank->plan->argv.item[0], &rank->env, failure);
     return rank->path != NULL ? 0 : -1;
+}
+
+static char *program_beside_agent(const char *name, const struct strlist *env,
+                                  struct failure *failure)
+{
+    struct error why;
+    char        *dir = own_dir(&why), *path, *found;
+
+    if (dir == NULL) {
+        failure_set(failure, EXIT_CANNOT_EXECUTE, "", "%s: %s", name, why.text);
+        return NULL;
+    }
+    path = xasprintf("%s/%s", dir, name);
+    found = prepare_program(path, env, failure);
+    free(path);
+    free(dir);
+    return found;
 }
 
 int rank_open_log(struct rank *rank, struct error *err)

@@ -17,6 +17,7 @@
 #include "copy/safe_openat.h"
 #include "entry.h"
 #include "exit_code.h"
+#include "node/own_dir.h"
 #include "node/test_switch.h"
 #include "xalloc.h"
 #include "xevent.h"
@@ -36,6 +37,8 @@ static void  failed_cb(uint32_t tree, uint32_t number, const char *path, const c
 static void  dangling_cb(uint32_t tree, uint32_t number, void *arg);
 static void  finish_cb(evutil_socket_t fd, short what, void *arg);
 static char *root_of(const struct agent *agent, const json_t *body);
+static int   begin_tree(struct agent *agent, uint32_t tree, const char *root, bool beside_agent,
+                        struct error *err);
 static void  ask(struct agent *agent);
 static void  tell(struct agent *agent);
 static void  send_have(struct agent *agent);
@@ -73,7 +76,8 @@ int bcast_frames_take_tree(struct agent *agent, const struct frame *frame,
                        BCAST_TREES_MAX);
     }
     blobs_clear(&agent->blobs);
-    if (bcast_receive_root(bcast_open(agent)->receiver, (uint32_t)tree, root, &why) < 0) {
+    if (begin_tree(agent, (uint32_t)tree, root,
+                   json_is_true(json_object_get(body, "beside_agent")), &why) < 0) {
         failure_set(&failure, EXIT_CREATE, "", "%s", why.text);
         agent_fail(agent, "bcast", &failure);
     }
@@ -100,6 +104,19 @@ struct bcast *bcast_open(struct agent *agent)
     bcast->give_back = xevent_new(agent->base, -1, give_back_cb, agent);
     bcast->finish = xevent_new(agent->base, -1, finish_cb, agent);
     return bcast;
+}
+
+static int begin_tree(struct agent *agent, uint32_t tree, const char *root, bool beside_agent,
+                      struct error *err)
+{
+    char *beside = beside_agent ? own_dir(err) : NULL;
+    int   rc = -1;
+
+    if (!beside_agent || beside != NULL)
+        rc = bcast_receive_root(bcast_open(agent)->receiver, tree, beside_agent ? beside : root,
+                                err);
+    free(beside);
+    return rc;
 }
 
 /* Returns the root path, which the caller frees. NULL: there is none. */

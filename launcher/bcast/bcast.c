@@ -334,8 +334,9 @@ static bool next_tree(struct run *run, struct node *node, struct copy *copy)
     }
     root = trees->tree[copy->tree].root;
     node_send_blob(node, ROOT_BLOB, root, strlen(root));
-    node_send(node, FRAME_TREE, json_pack("{s:i, s:I}", "root", ROOT_BLOB, "tree",
-                                          (json_int_t)copy->tree));
+    node_send(node, FRAME_TREE, json_pack("{s:i, s:I, s:b}", "root", ROOT_BLOB, "tree",
+                                          (json_int_t)copy->tree, "beside_agent",
+                                          run->options->beside_agent));
     copy->has_root = true;
     copy->item = 0;
     copy->highest = -1;

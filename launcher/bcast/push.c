@@ -5,27 +5,64 @@
 
 #include "bcast/push.h"
 
+#include <stdlib.h>
+
 #include "bcast/bcast.h"
 #include "course/launch.h"
 #include "log.h"
 #include "plan/program.h"
+#include "xalloc.h"
 
+static int copy(const struct options *options, const struct selection *selection,
+                char *const *here);
 static int report(const struct run *run, int status, FILE *out, FILE *err);
 
 int push_files(const struct options *options, const struct selection *selection, char *const *here)
 {
+    struct options pushing = *options; /* borrows the texts of options */
+
+    if (options->push.count == 0)
+        return 0;
+    pushing.args = options->push;
+    return copy(&pushing, selection, here);
+}
+
+int push_beside_agents(const struct options *options, const struct selection *selection,
+                       const char *dir, char *const *here)
+{
+    struct options   pushing = *options;
+    struct selection away = { xcalloc(selection->count, sizeof *away.node), 0 };
+    char            *word = xstrdup(dir);
+    size_t           i;
+    int              status = 0;
+
+    for (i = 0; i < selection->count; i++)
+        if (!options->no_ssh && !plan_host_is_local(selection->node[i].host, options))
+            away.node[away.count++] = selection->node[i];
+    pushing.args = (struct strlist){ .item = &word, .count = 1 };
+    pushing.exclude_paths = (struct strlist){ 0 };
+    pushing.gitignore = false;
+    pushing.links = LINKS_FOLLOW;
+    pushing.beside_agent = true;
+    if (away.count > 0)
+        status = copy(&pushing, &away, here);
+    free(word);
+    free(away.node);
+    return status;
+}
+
+static int copy(const struct options *options, const struct selection *selection,
+                char *const *here)
+{
     struct node_job job = bcast_job;
-    struct options  pushing = *options; /* borrows the texts of options */
+    struct options  pushing = *options;
     struct program  none = { 0 };
     struct plan     plan;
     struct error    err;
     int             status;
 
-    if (options->push.count == 0)
-        return 0;
     job.report = report;
     pushing.command = COMMAND_BCAST;
-    pushing.args = options->push;
     pushing.to = pushing.json = pushing.name = NULL;
     pushing.show_ranks = pushing.log_dir = pushing.each_rank_log = NULL;
     pushing.save_pid = pushing.sudo = false; /* the copies are the user's */

@@ -12,4 +12,9 @@
 int push_files(const struct options *options, const struct selection *selection,
                char *const *here);
 
+/* Copies directory dir, and what links in it lead to, to the place beside the agent on each node,
+ * unless the node is this machine. Returns as push_files() does. */
+int push_beside_agents(const struct options *options, const struct selection *selection,
+                       const char *dir, char *const *here);
+
 #endif

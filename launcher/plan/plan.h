@@ -88,6 +88,7 @@ struct plan {
     int               horovod_port; /* where hvd.init() finds the other ranks; 0 until known */
     bool              uses_horovod;
     bool              one_gpu_per_rank;
+    bool              beside_agent; /* argv begins with a path below the agent's directory */
     bool              per_node; /* each node has one rank, which sees all its GPUs */
     bool              by_sudo;  /* the agents are root */
     int               input_to; /* a rank, INPUT_TO_ALL or INPUT_TO_NONE */

@@ -108,6 +108,10 @@ static void set_common(struct encoder *encoder, json_t *body, const struct plan 
 
     if (where->cwd != NULL)
         json_object_set_new(body, "cwd", add_text(encoder, where->cwd));
+    if (plan->command == COMMAND_CHECK && options->cwd == NULL)
+        json_object_set_new(body, "cwd_optional", json_true()); /* it needs no file there */
+    if (world->beside_agent)
+        json_object_set_new(body, "beside_agent", json_true());
     json_object_set_new(body, "env", add_list(encoder, &where->env));
     if (world->script != NULL)
         json_object_set_new(body, "script", add_text(encoder, world->script));

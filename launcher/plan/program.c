@@ -33,9 +33,14 @@ static int        find_script(const struct options *options, char *const *here,
 static void        tell_wrapper(const struct options *options, const char *cwd);
 static int        add_python(const struct options *options, char *const *here,
                              struct program *program, struct error *err);
-static int        find_check(char *const *here, struct program *program, int *exit_code,
-                             struct error *err);
+static int        find_check(const struct options *options, char *const *here,
+                             struct program *program, int *exit_code, struct error *err);
+static char      *find_sent(const char *agent);
+static char      *find_trainer(char *const *here);
+static char      *beside_muster(const char *name);
 static void       add_check_options(const struct options *options, struct program *program);
+static void       add_file(const struct options *options, const char *option, const char *file,
+                           struct program *program);
 static bool       is_script_name(const char *name);
 static enum sight look_at(const char *path, const char *cwd);
 
@@ -55,7 +60,7 @@ int program_find(const struct options *options, char *const *here, const char *c
         rc = find_command(options, program, exit_code, err);
         break;
     case COMMAND_CHECK:
-        rc = find_check(here, program, exit_code, err);
+        rc = find_check(options, here, program, exit_code, err);
         if (rc == 0)
             add_check_options(options, program);
         break;
@@ -74,6 +79,7 @@ void program_clear(struct program *program)
 {
     strlist_clear(&program->head);
     strlist_clear(&program->args);
+    free(program->sent);
     *program = (struct program){ 0 };
 }
 
@@ -198,26 +204,18 @@ static int add_python(const struct options *options, char *const *here,
     return 0;
 }
 
-/* Finds muster-train: the installed one, or the one in the build tree that muster runs from. */
-static int find_check(char *const *here, struct program *program, int *exit_code,
-                      struct error *err)
+/* A build that has no static programs cannot send the check, and runs muster-train on the nodes. */
+static int find_check(const struct options *options, char *const *here, struct program *program,
+                      int *exit_code, struct error *err)
 {
-    static const char *const places[] = { "../trainer", "." };
-    char                     self[PATH_MAX], *path = NULL, *tried;
-    ssize_t                  size = readlink("/proc/self/exe", self, sizeof self - 1);
-    size_t                   i;
+    char *path;
 
-    self[size > 0 ? size : 0] = '\0';
-    if (strrchr(self, '/') != NULL)
-        *strrchr(self, '/') = '\0';
-    for (i = 0; i < 2 && path == NULL; i++) {
-        tried = xasprintf("%s/%s/muster-train", self, places[i]);
-        if (look_at(tried, NULL) == SIGHT_EXECUTABLE)
-            path = realpath(tried, NULL);
-        free(tried);
+    program->sent = find_sent(options->agent);
+    if (program->sent != NULL) {
+        strlist_add(&program->head, "sent/muster-check");
+        return 0;
     }
-    if (path == NULL)
-        path = path_search("muster-train", environ_value(here, "PATH"));
+    path = find_trainer(here);
     *exit_code = EXIT_NOT_FOUND;
     if (path == NULL)
         return err_set(err, "muster-train: not found next to muster or on PATH; muster check "
@@ -228,6 +226,54 @@ static int find_check(char *const *here, struct program *program, int *exit_code
     return 0;
 }
 
+/* Returns the directory beside the agent that has the check (trainer/Makefile.am); NULL: none. */
+static char *find_sent(const char *agent)
+{
+    char *dir = agent != NULL ? realpath(agent, NULL) : beside_muster("../agent/muster-agent");
+    char *check, *found = NULL;
+
+    if (dir == NULL && agent == NULL)
+        dir = xstrdup(PKGLIBEXECDIR "/muster-agent");
+    if (dir != NULL) {
+        *strrchr(dir, '/') = '\0';
+        found = xasprintf("%s/sent", dir);
+        check = xasprintf("%s/muster-check", found);
+        if (look_at(check, NULL) != SIGHT_EXECUTABLE) {
+            free(found);
+            found = NULL;
+        }
+        free(check);
+    }
+    free(dir);
+    return found;
+}
+
+/* Returns the installed muster-train, or the one in the build tree that muster runs from. */
+static char *find_trainer(char *const *here)
+{
+    char *path = beside_muster("../trainer/muster-train");
+
+    if (path == NULL)
+        path = beside_muster("muster-train");
+    return path != NULL ? path : path_search("muster-train", environ_value(here, "PATH"));
+}
+
+/* Returns the real path of an executable file, given from the directory that muster is in. */
+static char *beside_muster(const char *name)
+{
+    char    self[PATH_MAX], *path, *found = NULL;
+    ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
+
+    self[size > 0 ? size : 0] = '\0';
+    if (strrchr(self, '/') != NULL)
+        *strrchr(self, '/') = '\0';
+    path = xasprintf("%s/%s", self, name);
+    if (look_at(path, NULL) == SIGHT_EXECUTABLE)
+        found = realpath(path, NULL);
+    free(path);
+    return found;
+}
+
 /* Adds the options that muster check has, too; the user gives the others after '--'. */
 static void add_check_options(const struct options *options, struct program *program)
 {
@@ -235,10 +281,24 @@ static void add_check_options(const struct options *options, struct program *pro
         strlist_add(&program->head, "--quick");
     if (options->check_full)
         strlist_add(&program->head, "--full");
-    if (options->check_html != NULL)
-        strlist_addf(&program->head, "--html=%s", options->check_html);
-    if (options->check_json != NULL)
-        strlist_addf(&program->head, "--json=%s", options->check_json);
+    add_file(options, "--html=", options->check_html, program);
+    add_file(options, "--json=", options->check_json, program);
+}
+
+/* The first node writes it, and may not have the directory that we are in: it would then write the
+ * file into its login directory, without a word. */
+static void add_file(const struct options *options, const char *option, const char *file,
+                     struct program *program)
+{
+    char *here;
+
+    if (file == NULL)
+        return;
+    here = options->cwd == NULL && file[0] != '/' && strcmp(file, "-") != 0 ? getcwd(NULL, 0)
+                                                                            : NULL;
+    strlist_addf(&program->head, "%s%s%s%s", option, here != NULL ? here : "",
+                 here != NULL ? "/" : "", file);
+    free(here);
 }
 
 static bool is_script_name(const char *name)

@@ -19,6 +19,8 @@ struct program {
     bool           wants_local_rank; /* insert --local_rank=N after head */
     bool           imports_horovod;
     struct strlist args;
+    char          *sent; /* a directory that must be beside the nodes' agents; head begins with a
+                            path below that place. NULL: none */
 };
 
 /* Decides what the ranks execute. here: environment to search (PATH, VIRTUAL_ENV,

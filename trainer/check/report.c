@@ -37,7 +37,11 @@ static int open_file(FILE **file, const char *option, const char *name, struct e
     if (name == NULL)
         return 0;
     *file = strcmp(name, "-") == 0 ? stdout : fopen(name, "we");
-    return *file != NULL ? 0 : err_set(err, "--%s %s: %s", option, name, strerror(errno));
+    if (*file != NULL)
+        return 0;
+    return err_set(err, "--%s %s: %s%s", option, name, strerror(errno),
+                   errno == ENOENT ? " (rank 0 writes it, on its node; \"-\" is standard output)"
+                                   : "");
 }
 
 void report_layer(struct report *report, enum layer layer, enum layer_state state,

@@ -1,8 +1,8 @@
 /* comm.h - the ranks of a run as one communicator
  *
- * The interface has two backends: comm_nccl.c (GPUs; in the plugin
- * muster-train-cuda.so, so that the program also runs without CUDA) and
- * comm_gloo.cc (CPUs). Both find the other ranks through PMI.
+ * The interface has two backends: comm_nccl.c (GPUs) and comm_gloo.cc (CPUs). Each is a
+ * plugin (plugin.h), so that the program also runs where the libraries of one of them are
+ * missing. Both find the other ranks through PMI.
  *
  *     comm_open(&world, "auto", devices...) -> operations -> comm_close
  *
@@ -127,7 +127,7 @@ struct comm_world {
     double             timeout_s;
 };
 
-/* A rank's GPU, as the plugin reports it. */
+/* A rank's GPU, as the plugin for NCCL reports it. */
 struct comm_device {
     bool usable;
     int  index;           /* CUDA's device number, within CUDA_VISIBLE_DEVICES */
@@ -138,15 +138,19 @@ struct comm_device {
 };
 
 struct comm_backend {
-    /* Looks for this rank's GPU. Never fails: device->why_not says why there is none. */
+    /* Looks for this rank's GPU. Never fails: device->why_not says why there is none. NULL:
+     * the backend needs none. */
     void (*probe)(int local_rank, struct comm_device *device);
     /* NULL with err on failure; *timed_out: the failure was a timeout. */
     struct comm *(*open)(const struct comm_world *world, const struct comm_device *device,
                          bool *timed_out, struct error *err);
 };
 
-/* Finds this rank's GPU. Loads the plugin if it is installed. */
+/* Finds this rank's GPU. Loads the plugin for NCCL if it is installed. */
 void comm_probe(int local_rank, struct comm_device *device);
+
+/* Loads the backend's plugin, without using it. Returns -1 with err. */
+int comm_can_load(const char *backend, struct error *err);
 
 /* Opens the communicator "nccl" or "gloo"; all ranks must ask for the same one.
  * comm_probe must have filled device. */
@@ -154,12 +158,8 @@ struct comm *comm_open(const char *backend, const struct comm_world *world,
                        const struct comm_device *device, bool *timed_out,
                        struct error *err);
 
-/* The backends. In a build without Gloo, comm_gloo_open() only returns an error. */
-struct comm *comm_gloo_open(const struct comm_world *world, bool *timed_out,
-                            struct error *err);
-extern const struct comm_backend comm_nccl_backend; /* in the plugin */
-#define COMM_PLUGIN        "muster-train-cuda.so" /* see plugin.h */
-#define COMM_PLUGIN_SYMBOL "comm_nccl_backend"
+/* The backends, in their plugins. */
+extern const struct comm_backend comm_nccl_backend, comm_gloo_backend;
 
 #define COMM_NUMBERS_MAX 8
 

@@ -1,6 +1,6 @@
-/* plugin.h - loads the code built with CUDA
+/* plugin.h - loads the code that needs CUDA, NCCL or Gloo
  *
- * This code is in separate files, so that the program also runs where CUDA is not installed.
+ * This code is in separate files, so that the program also runs where one of them is missing.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_PLUGIN_H

@@ -10,7 +10,7 @@ stand_in=$top_builddir/tests/cuda_on_cpu
 [ -e "$stand_in/muster-train-model-cuda.so" ] || skip_all "muster-train was built without oneDNN"
 export OMP_NUM_THREADS=1
 # A program takes the plugins that stand beside it.
-cp "$top_builddir/trainer/muster-train" "$stand_in"/*.so .
+cp "$top_builddir/trainer/muster-train" "$top_builddir/trainer/muster-train-gloo.so" "$stand_in"/*.so .
 seq 1 300 | awk '{ printf "line %d of the text says %d, and the next one says more\n", $1, $1 * 7919 % 10007 }' >text
 
 # train DEVICE RANKS STAGE ZERO EXTRA OPTIONS...: with that in zero_optimization, and at the top.
