@@ -199,7 +199,7 @@ const struct option_row option_table[] = {
       .commands = FOR(RUN) | FOR_ROLE, DEEPSPEED_RARE,
       .help = "do not pass --local_rank=N to SCRIPT" },
     { .name = "python", .arg = "FILE", TEXT(python),
-      .commands = FOR(RUN) | FOR(DOCTOR) | FOR_ROLE, RARE,
+      .commands = FOR(RUN) | FOR(CHECK) | FOR(DOCTOR) | FOR_ROLE, RARE,
       .help = "Python interpreter for SCRIPT" },
     { .name = "venv_script", .arg = "FILE", TEXT(venv_script), .commands = FOR_RANKS | FOR_ROLE,
       DEEPSPEED_RARE, .help = "file on each node that bash sources first" },

@@ -33,6 +33,8 @@ static int        find_script(const struct options *options, char *const *here,
 static void        tell_wrapper(const struct options *options, const char *cwd);
 static int        add_python(const struct options *options, char *const *here,
                              struct program *program, struct error *err);
+static char      *choose_python(const struct options *options, char *const *here,
+                                struct error *err);
 static int        find_check(const struct options *options, char *const *here,
                              struct program *program, int *exit_code, struct error *err);
 static char      *find_sent(const char *agent);
@@ -171,11 +173,28 @@ static void tell_wrapper(const struct options *options, const char *cwd)
 static int add_python(const struct options *options, char *const *here,
                       struct program *program, struct error *err)
 {
+    char *python = choose_python(options, here, err);
+
+    if (python == NULL)
+        return -1;
+    strlist_add(&program->head, python);
+    strlist_add(&program->head, "-u");
+    if (options->module)
+        strlist_add(&program->head, "-m");
+    free(python);
+    return 0;
+}
+
+/* Returns its absolute path, which the caller frees. NULL with err. */
+static char *choose_python(const struct options *options, char *const *here, struct error *err)
+{
     static const char *const homes[] = { "VIRTUAL_ENV", "CONDA_PREFIX" };
     const char              *name = options->python, *home;
     char                    *python = NULL;
     size_t                   i;
 
+    if (name != NULL && name[0] == '/')
+        return xstrdup(name); /* may exist only on the nodes */
     for (i = 0; i < 2 && name == NULL && python == NULL; i++) {
         home = environ_value(here, homes[i]);
         if (home == NULL || home[0] != '/')
@@ -186,34 +205,33 @@ static int add_python(const struct options *options, char *const *here,
             python = NULL;
         }
     }
-    if (name != NULL && name[0] == '/')
-        python = xstrdup(name); /* may exist only on the nodes */
-    else if (name != NULL && strchr(name, '/') != NULL)
+    if (name != NULL && strchr(name, '/') != NULL)
         python = realpath(name, NULL);
     else if (python == NULL)
         python = path_search(name != NULL ? name : "python3", environ_value(here, "PATH"));
     if (python == NULL)
-        return err_set(err, "%s: not found%s; name the nodes' Python with --python",
-                       name != NULL ? name : "python3",
-                       name != NULL && strchr(name, '/') != NULL ? "" : " on PATH");
-    strlist_add(&program->head, python);
-    strlist_add(&program->head, "-u");
-    if (options->module)
-        strlist_add(&program->head, "-m");
-    free(python);
-    return 0;
+        err_set(err, "%s: not found%s; name the nodes' Python with --python",
+                name != NULL ? name : "python3",
+                name != NULL && strchr(name, '/') != NULL ? "" : " on PATH");
+    return python;
 }
 
 /* A build that has no static programs cannot send the check, and runs muster-train on the nodes. */
 static int find_check(const struct options *options, char *const *here, struct program *program,
                       int *exit_code, struct error *err)
 {
+    bool  is_found;
     char *path;
 
     program->sent = find_sent(options->agent);
     if (program->sent != NULL) {
         strlist_add(&program->head, "sent/muster-check");
-        return 0;
+        path = choose_python(options, here, err);
+        is_found = path != NULL;
+        if (is_found)
+            strlist_addf(&program->head, "--python=%s", path);
+        free(path);
+        return is_found || options->python == NULL ? 0 : -1;
     }
     path = find_trainer(here);
     *exit_code = EXIT_NOT_FOUND;

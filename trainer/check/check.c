@@ -12,6 +12,7 @@
 #include "check/layers.h"
 #include "check/vote.h"
 #include "clock.h"
+#include "comm/wheels.h"
 #include "xalloc.h"
 
 static int  meet(struct check *check, struct error *err);
@@ -43,6 +44,7 @@ int check_main(int argc, char **argv)
         fprintf(stderr, "muster-train check: %s\n", err.text);
         return CHECK_USAGE;
     }
+    wheels_set_python(check.options.python);
     status = meet(&check, &err);
     if (status == CHECK_OK)
         status = run_layers(&check, &err);

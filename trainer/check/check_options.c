@@ -60,6 +60,10 @@ static const struct option_row {
       "also write all results as an HTML page", NULL, NULL },
     { "nccl-tests", 0, KIND_SWITCH, FIELD(nccl_tests), 0, 0, NULL, NULL,
       "only the collectives, in nccl-tests' columns", NULL, NULL },
+    { "python", 0, KIND_TEXT, FIELD(python), 0, 0, NULL, "FILE",
+      "for a node without NCCL: the Python whose\n"
+      "packages have it (python3 on PATH)",
+      NULL, NULL },
     { "help", 'h', KIND_HELP, 0, 0, 0, NULL, NULL, "print this help", NULL, NULL },
 #undef FIELD
 };

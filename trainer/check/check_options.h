@@ -22,6 +22,7 @@ struct check_options {
     int64_t     checks;      /* calls whose results are compared */
     int64_t     dtype, redop;
     const char *backend;     /* "auto", "nccl", "gloo"; texts are borrowed from argv */
+    const char *python;      /* NULL: see wheels.h */
     const char *json, *html; /* NULL: none; "-": standard output */
     bool        quick, full; /* not both */
     bool        nccl_tests;  /* only the collectives, in the columns of nccl-tests */

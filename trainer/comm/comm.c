@@ -30,7 +30,7 @@ int comm_can_load(const char *backend, struct error *err)
 
     if (load(file_of(backend), why_not, sizeof why_not) != NULL)
         return 0;
-    return err_set(err, "%s: %s", backend, why_not);
+    return err != NULL ? err_set(err, "%s: %s", backend, why_not) : -1;
 }
 
 void comm_probe(int local_rank, struct comm_device *device)

@@ -149,7 +149,7 @@ struct comm_backend {
 /* Finds this rank's GPU. Loads the plugin for NCCL if it is installed. */
 void comm_probe(int local_rank, struct comm_device *device);
 
-/* Loads the backend's plugin, without using it. Returns -1 with err. */
+/* Loads the backend's plugin, without using it. Returns -1 with err, which may be NULL. */
 int comm_can_load(const char *backend, struct error *err);
 
 /* Opens the communicator "nccl" or "gloo"; all ranks must ask for the same one.

@@ -9,7 +9,8 @@
 #include "err.h"
 
 /* Loads the plugin file from the program's directory (a build tree) or from the installed
- * place, and returns its symbol. The plugin stays loaded. NULL with err. */
+ * place, and returns its symbol. Libraries that it needs and this machine lacks come from Python's
+ * packages (wheels.h), if they are there. The plugin stays loaded. NULL with err. */
 void *plugin_symbol(const char *file, const char *symbol, struct error *err);
 
 #endif

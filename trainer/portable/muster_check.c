@@ -4,13 +4,13 @@
  * has here (trainer/Makefile.am makes it):
  *
  *     muster-check          this program, static
- *     muster-train-check    finds lib/ by itself, its plugins beside it
- *     lib/                  its libraries, without those of libc
+ *     muster-train-check    finds lib/ without help, and its plugins beside it
+ *     lib/                  its libraries, without libc
  *     libc/, ld.so          libc
  *
- * The node's own libc takes precedence: NCCL and the driver of the GPUs, which are the node's, may
- * need one that is newer than ours. A node whose libc is older than ours, or is another one, uses
- * ours.
+ * NCCL and the driver of the GPUs are the node's, and may need a libc and a libstdc++ that are
+ * newer than ours; ours may need ones that are newer than the node's. One process has one of each.
+ * So this program tries to load all, the node's first, before it starts the check.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -28,22 +28,30 @@
 
 #include "check/check.h"
 
-static char dir[PATH_MAX], program[PATH_MAX + 32];
+enum way { WAY_OUR_LIBC = 1, WAY_OUR_LIBSTDCXX = 2, WAYS = 4 };
 
-static int  find_dir(void);
-static bool has_fitting_libc(char **env);
-static void exec_with_our_libc(int argc, char **argv);
+#define WORDS 6 /* that a command has besides argv */
+
+static char   dir[PATH_MAX];
+static char **words; /* of a command */
+
+static int   find_dir(void);
+static bool  loads(enum way way, int argc, char **argv);
+static void  set_words(enum way way, bool is_try, int argc, char **argv);
+static char *text(const char *before, const char *after);
 
 int main(int argc, char **argv)
 {
-    if (find_dir() < 0)
+    int way = 0;
+
+    words = calloc((size_t)argc + WORDS, sizeof *words);
+    if (words == NULL || find_dir() < 0)
         return CHECK_BACKEND;
-    snprintf(program, sizeof program, "%s/muster-train-check", dir);
-    if (has_fitting_libc(environ))
-        execv(program, argv);
-    else
-        exec_with_our_libc(argc, argv);
-    fprintf(stderr, "muster-check: cannot start %s: %s\n", program, strerror(errno));
+    while (way < WAYS - 1 && !loads((enum way)way, argc, argv))
+        way++; /* the last one shows what is wrong */
+    set_words((enum way)way, false, argc, argv);
+    execv(words[0], words);
+    fprintf(stderr, "muster-check: cannot execute %s: %s\n", words[0], strerror(errno));
     return CHECK_BACKEND;
 }
 
@@ -60,41 +68,50 @@ static int find_dir(void)
     return 0;
 }
 
-/* Does the check load with the libc that it finds here? */
-static bool has_fitting_libc(char **env)
+static bool loads(enum way way, int argc, char **argv)
 {
-    static char                try[] = "--try";
-    char                      *argv[] = { program, try, NULL };
     posix_spawn_file_actions_t quiet;
     pid_t                      pid;
     int                        status = -1, rc;
 
+    set_words(way, true, argc, argv);
     posix_spawn_file_actions_init(&quiet);
     posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addopen(&quiet, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    rc = posix_spawn(&pid, program, &quiet, NULL, argv, env);
+    rc = posix_spawn(&pid, words[0], &quiet, NULL, words, environ);
     posix_spawn_file_actions_destroy(&quiet);
     while (rc == 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     return rc == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* See ld.so(8). Returns only if it fails. */
-static void exec_with_our_libc(int argc, char **argv)
+/* This short program does not free them. See ld.so(8) for its option, which takes the place of the
+ * variable. */
+static void set_words(enum way way, bool is_try, int argc, char **argv)
 {
-    static char loader[PATH_MAX + 32], libraries[2 * PATH_MAX + 32];
-    static char option[] = "--library-path";
-    char      **all = calloc((size_t)argc + 4, sizeof *all);
+    static char option[] = "--library-path", gloo_first[] = "--gloo-first", try[] = "--try";
+    const char *others = getenv("LD_LIBRARY_PATH");
+    int         count = 0;
 
-    if (all == NULL)
-        return;
-    snprintf(loader, sizeof loader, "%s/ld.so", dir);
-    snprintf(libraries, sizeof libraries, "%s/libc:%s/lib", dir, dir);
-    all[0] = loader;
-    all[1] = option;
-    all[2] = libraries;
-    all[3] = program;
-    memcpy(all + 4, argv + 1, (size_t)argc * sizeof *argv); /* with the NULL */
-    execv(loader, all);
-    free(all);
+    if (way & WAY_OUR_LIBC) {
+        words[count++] = text("/ld.so", "");
+        words[count++] = option;
+        words[count++] = others != NULL ? text("/libc:", others) : text("/libc", "");
+    }
+    words[count++] = text("/muster-train-check", "");
+    if (way & WAY_OUR_LIBSTDCXX)
+        words[count++] = gloo_first;
+    if (is_try)
+        words[count++] = try;
+    memcpy(words + count, argv + 1, (size_t)argc * sizeof *argv); /* with the NULL */
+}
+
+/* Returns a path below dir, and what follows it. */
+static char *text(const char *before, const char *after)
+{
+    char *made;
+
+    if (asprintf(&made, "%s%s%s", dir, before, after) < 0)
+        abort();
+    return made;
 }

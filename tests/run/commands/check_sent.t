@@ -61,9 +61,9 @@ run muster check --quick -H node1,node9
 is "a node that is not there: 68" "$rc" 68
 ok "... is named" grep -q 'unknown name: node9' err
 
-# A libc that is older than ours, or another one: a root directory has none at all, and one has
-# the loader alone.
-for kind in empty loader; do
+# A libc that is older than ours, or another one: a root directory has none at all, one has the
+# loader alone, and one has an old libstdc++, which NCCL there is linked with.
+for kind in empty loader stdcxx; do
     mkdir -p "$tmp/$kind/proc"
     cp -RL "$sent" "$tmp/$kind"
     mount --bind /proc "$tmp/$kind/proc"
@@ -71,7 +71,13 @@ done
 loader=$(readelf -l "$sent/muster-train-check" | sed -n 's/.*interpreter: \(.*\)\]/\1/p')
 mkdir -p "$tmp/loader/${loader%/*}"
 cp -L "$loader" "$tmp/loader/$loader"
-for kind in empty loader; do
+mkdir -p "$tmp/stdcxx/lib"
+cp "$top_builddir/tests/run/commands/old_stdcxx.so" "$tmp/stdcxx/lib/libstdc++.so.6"
+cp "$top_builddir/tests/run/commands/needs_stdcxx.so" "$tmp/stdcxx/sent/muster-train-cuda.so"
+for part in libdl.so.2 libm.so.6 libpthread.so.0 librt.so.1; do # NCCL needs them
+    ok "$part is ours, too" cmp "$sent/libc/$part" "$(dirname "$(readlink "$sent/libc/libc.so.6")")/$part"
+done
+for kind in empty loader stdcxx; do
     run chroot "$tmp/$kind" /sent/muster-train-check --try
     ok "$kind root: the check does not load" test "$rc" != 0
     run muster --transport exec --label none -H node1,node2 chroot "$tmp/$kind" /sent/muster-check --quick
@@ -80,13 +86,16 @@ for kind in empty loader; do
     umount "$tmp/$kind/proc"
 done
 
+ok "what is in place of NCCL there got our libstdc++" sh -c \
+    "tr -s ' \n' ' ' <out | grep -q 'muster-train-cuda.so: undefined symbol: wheel_add'"
+
 # An agent without the directory beside it.
 cp "$top_builddir/agent/muster-agent" .
 run muster check --dry-run --agent ./muster-agent
 ok "muster-train is the check of a build that cannot send it" \
     grep -q '^command of rank 0: .*/muster-train check$' out
 run muster check --dry-run
-ok "--dry-run shows what runs" grep -q '^command of rank 0: sent/muster-check$' out
+ok "--dry-run shows what runs" grep -q '^command of rank 0: sent/muster-check --python=/' out
 
 # shellcheck disable=SC2016
 run muster exec -H node2 -- sh -c 'for dir in /tmp /dev/shm; do
