@@ -31,7 +31,7 @@ static const struct {
 
 /* In memory that is shared with forked processes. */
 struct secret {
-    bool   is_known, is_refused;
+    bool   is_known, is_accepted, is_refused;
     size_t size; /* typed so far */
     char   text[LOGIN_PASSWORD_MAX + 1];
 };
@@ -138,6 +138,16 @@ bool login_takes_password(enum login_by by)
 const char *login_password(enum login_by by)
 {
     return login.secret[by]->text;
+}
+
+void login_accepted(enum login_by by)
+{
+    login.secret[by]->is_accepted = true;
+}
+
+bool login_was_accepted(enum login_by by)
+{
+    return login.secret[by] != NULL && login.secret[by]->is_accepted;
 }
 
 void login_refused(enum login_by by)

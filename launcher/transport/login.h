@@ -46,6 +46,9 @@ enum login_password login_await(enum login_by by, struct event_base *base,
 void                login_forget(void *arg);
 /* Returns the password after LOGIN_HAVE; borrowed. */
 const char         *login_password(enum login_by by);
+/* A node has taken the password: it needs one. */
+void                login_accepted(enum login_by by);
+bool                login_was_accepted(enum login_by by);
 /* A node has refused the password. Those who have it keep it; the next run that shares it must
  * call login_drop_refused(), so that muster asks again. */
 void                login_refused(enum login_by by);

@@ -30,8 +30,10 @@ int ssh_password_step(struct ssh_password *password, ssh_session session, const 
         rc = password->method == SSH_AUTH_METHOD_PASSWORD
                  ? ssh_userauth_password(session, NULL, login_password(LOGIN_BY_SSH))
                  : answer_questions(password, session);
-        if (rc == SSH_AUTH_SUCCESS)
+        if (rc == SSH_AUTH_SUCCESS) {
+            login_accepted(LOGIN_BY_SSH);
             return 1;
+        }
         if (!ssh_is_connected(session))
             return conn_failure_set(why, EXIT_REFUSED, "the server closed the connection after a "
                                     "password for user %s: %s", user, ssh_get_error(session));
