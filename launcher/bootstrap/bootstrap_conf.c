@@ -43,6 +43,7 @@ static const struct key {
     int64_t     low, high;
 } keys[] = {
     { "access", "public_key", WORD, 0, 0 },
+    { "access", "make_key", YES_NO, 0, 0 },
     { "hosts", "network", NETWORK, 0, 0 },
     { "data", "mount", PATH, 0, 0 },
     { "data", "label", TEXT, 0, 0 },

@@ -106,7 +106,7 @@ static int allow_login(const struct options *options, struct error *err)
 static int read_conf(struct bootstrap *bootstrap, const struct options *options,
                      struct error *err)
 {
-    const char *path = options->args.count > 0 ? options->args.item[0] : NULL;
+    const char *path = options->args.count > 0 ? options->args.item[0] : NULL, *make_key;
     json_t     *access_conf, *keys;
 
     if (path == NULL && access(CONF_DEFAULT, F_OK) == 0)
@@ -118,6 +118,8 @@ static int read_conf(struct bootstrap *bootstrap, const struct options *options,
     keys = public_key_read(json_string_value(json_object_get(access_conf, "public_key")), err);
     if (keys == NULL)
         return -1;
+    make_key = json_string_value(json_object_get(access_conf, "make_key"));
+    bootstrap->own_key.is_unwanted = make_key != NULL && strcmp(make_key, "no") == 0;
     json_object_set_new(bootstrap->conf, "access", json_pack("{s:o}", "keys", keys));
     return 0;
 }
@@ -219,7 +221,7 @@ static json_t *request(struct run *run, const struct node *node, int round, doub
     struct bootstrap *bootstrap = run->job_data;
     json_t           *body;
 
-    if (round >= BOOTSTRAP_ROUNDS ||
+    if (own_key_settle(bootstrap) < 0 || round >= BOOTSTRAP_ROUNDS ||
         (round > BOOTSTRAP_ROUND_STEPS &&
          !(run->options->apply && swarm_is_wanted(bootstrap, run))))
         return NULL;

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exit_code.h"
 #include "outcome/group.h"
 #include "run/run.h"
 #include "sanitize.h"
@@ -26,6 +27,7 @@ struct told {
     bool          has_failed;
 };
 
+static void tell_here(const struct bootstrap *bootstrap, bool is_json, FILE *out, FILE *err);
 static void tell_node(const struct run *run, size_t node, struct told *told);
 static void tell_line(const json_t *line, int node, struct told *told, int *changes, int *later,
                       bool *has_failed);
@@ -42,12 +44,16 @@ int bootstrap_report(const struct run *run, int status, FILE *out, FILE *err)
     struct told  told = { .has_failed = false };
     struct error why;
     const char  *json = run->options->json;
+    bool         is_json = json != NULL && strcmp(json, "-") == 0;
     size_t       n;
 
+    tell_here(run->job_data, is_json, out, err);
+    if (((struct bootstrap *)run->job_data)->own_key.state == OWN_KEY_FAILED)
+        return status != 0 ? status : EXIT_CREATE;
     for (n = 0; n < run->plan->nodes; n++)
         if (run->outcome.node[n] == NULL)
             tell_node(run, n, &told);
-    if (json == NULL || strcmp(json, "-") != 0) {
+    if (!is_json) {
         print(&told.rows, run, "  ", out);
         fflush(out);
         print(&told.failures, run, "  ", err);
@@ -62,6 +68,24 @@ int bootstrap_report(const struct run *run, int status, FILE *out, FILE *err)
     groups_clear(&told.failures);
     groups_clear(&told.ends);
     return status != 0 ? status : told.has_failed ? BOOTSTRAP_EXIT_STEP : 0;
+}
+
+/* What was done on this machine. */
+static void tell_here(const struct bootstrap *bootstrap, bool is_json, FILE *out, FILE *err)
+{
+    json_t      *line = own_key_line(&bootstrap->own_key);
+    struct told  told = { .has_failed = false };
+    int          changes = 0, later = 0;
+
+    if (line != NULL && !is_json) {
+        tell_line(line, 0, &told, &changes, &later, &told.has_failed);
+        print(&told.rows, NULL, "  ", out);
+        fflush(out);
+        print(&told.failures, NULL, "  ", err);
+    }
+    groups_clear(&told.rows);
+    groups_clear(&told.failures);
+    json_decref(line);
 }
 
 static void tell_node(const struct run *run, size_t node, struct told *told)
@@ -174,6 +198,7 @@ static void add(struct groups *groups, int node, char *text)
     free(text);
 }
 
+/* run NULL: it is about this machine. */
 static void print(const struct groups *groups, const struct run *run, const char *between,
                   FILE *out)
 {
@@ -181,7 +206,7 @@ static void print(const struct groups *groups, const struct run *run, const char
     char  *names;
 
     for (i = 0; i < groups->count; i++) {
-        names = group_hosts(&groups->group[i], run->plan);
+        names = run != NULL ? group_hosts(&groups->group[i], run->plan) : xstrdup("this machine");
         fprintf(out, "%s%s%s\n", names, between, groups->group[i].key);
         free(names);
     }
@@ -197,7 +222,7 @@ static const char *text_of(const json_t *line, const char *key)
 json_t *bootstrap_json(const struct run *run, int status)
 {
     const struct bootstrap *bootstrap = run->job_data;
-    json_t                 *nodes = json_array(), *steps;
+    json_t                 *nodes = json_array(), *steps, *key = own_key_line(&bootstrap->own_key);
     const json_t           *line;
     size_t                  n, i;
     int                     round;
@@ -219,6 +244,6 @@ json_t *bootstrap_json(const struct run *run, int status)
                                                            : json_null(),
                                                "steps", steps));
     }
-    return json_pack("{s:i, s:s, s:o}", "exit_status", status, "op", bootstrap->op, "nodes",
-                     nodes);
+    return json_pack("{s:i, s:s, s:o, s:o}", "exit_status", status, "op", bootstrap->op, "here",
+                     key != NULL ? json_pack("[o]", key) : json_array(), "nodes", nodes);
 }

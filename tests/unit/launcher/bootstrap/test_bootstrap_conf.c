@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -65,6 +66,7 @@ static void mistakes(void **state)
         { "[data]\nsize = -1\n", "my.conf:2: [data] size:" },
         { "[data]\nsize = 1X\n", "my.conf:2: [data] size:" },
         { "[data]\ngrow = maybe\n", "neither yes nor no" },
+        { "[access]\nmake_key = id_rsa\n", "'id_rsa' is neither yes nor no" },
         { "[limits]\nnofile = many\n", "my.conf:2: [limits] nofile:" },
         { "[limits]\nnofile = 0\n", "my.conf:2: [limits] nofile:" },
         { "[limits]\nsshd_max_startups = unlimited\n", "sshd_max_startups:" },
@@ -185,12 +187,63 @@ static void public_keys(void **state)
     assert_null(public_key_read(path, &err));
 }
 
+/* What ssh-add prints, and which key that is. */
+static void keys_of_an_agent(void **state)
+{
+    static const struct {
+        const char *said, *key; /* "": none */
+    } rows[] = {
+        { "", "" },
+        { "The agent has no identities.\\n", "" },
+        { "ssh-rsa-cert-v01@openssh.com AAAAB me\\nssh-rsa AAAAC a-cert-v01\\nssh-rsa AAAAD\\n",
+          "ssh-rsa AAAAC a-cert-v01" },
+        { "ssh-ed25519\\n\\n ssh-ed25519 AAAAE\\necdsa-sha2-nistp256 AAAAF",
+          "ecdsa-sha2-nistp256 AAAAF" },
+        { "ssh-ed25519 AAAA\\033[2J\\n", "" },
+        { "ssh-ed25519 AAAAG\\000\\nssh-ed25519 AAAAH\\n", "ssh-ed25519 AAAAG" },
+    };
+    char         home[] = "/tmp/muster-test-agent.XXXXXX", *program, *path;
+    char        *old_path = xstrdup(getenv("PATH")), *old_home = xstrdup(getenv("HOME"));
+    const char  *key;
+    struct error err;
+    json_t      *keys;
+    FILE        *file;
+    size_t       i;
+
+    (void)state;
+    assert_non_null(mkdtemp(home));
+    program = xasprintf("%s/ssh-add", home);
+    path = xasprintf("%s:%s", home, old_path);
+    setenv("HOME", home, 1);
+    setenv("PATH", path, 1);
+    setenv("SSH_AUTH_SOCK", "/nowhere", 1);
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        file = fopen(program, "w");
+        assert_non_null(file);
+        fprintf(file, "#!/bin/sh\nprintf '%s'\n", rows[i].said);
+        fclose(file);
+        chmod(program, 0755);
+        keys = public_key_read(NULL, &err);
+        key = json_string_value(json_array_get(keys, 0));
+        assert_string_equal(key != NULL ? key : "", rows[i].key);
+        json_decref(keys);
+    }
+    setenv("PATH", old_path, 1);
+    setenv("HOME", old_home, 1);
+    unlink(program);
+    rmdir(home);
+    free(program);
+    free(path);
+    free(old_path);
+    free(old_home);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings),   cmocka_unit_test(mistakes),
         cmocka_unit_test(addresses),  cmocka_unit_test(the_example_is_right),
-        cmocka_unit_test(public_keys),
+        cmocka_unit_test(public_keys), cmocka_unit_test(keys_of_an_agent),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
