@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "bootstrap/disks.h"
 #include "bootstrap/fstab.h"
@@ -224,8 +225,8 @@ static int add_mount(struct look *look, struct error *err)
 
 static int add_fstab(struct look *look, struct error *err)
 {
-    struct state now;
-    char         name[128], *line, *text;
+    struct state now, want;
+    char         name[128], *line, *text, *what;
     int          rc = -1;
 
     if (fstab_name(look, name, sizeof name, err) < 0 ||
@@ -234,9 +235,18 @@ static int add_fstab(struct look *look, struct error *err)
     line = xasprintf("%s %s %s " OPTIONS " 0 2\n", name, look->place,
                      look->disk->superblock.type);
     text = fstab_put(now.exists ? now.bytes : "", look->place, line, err);
-    if (text != NULL)
-        rc = changes_add_file(&look->finding->changes, FSTAB, text, 0644,
-                              "so that it is mounted after the next boot, by label", err);
+    if (text != NULL) {
+        want = now.exists ? now : (struct state){ .exists = true, .mode = 0644,
+                                                  .uid = geteuid(), .gid = getegid() };
+        want.bytes = text;
+        want.size = strlen(text);
+        what = xasprintf("write '%.*s'%s", (int)strcspn(line, "\n"), line,
+                         fstab_has(now.exists ? now.bytes : "", look->place)
+                             ? ", in place of the line for it" : "");
+        rc = changes_add(&look->finding->changes, STATE_FILE, FSTAB, &want, what,
+                         "so that it is mounted after the next boot", err);
+        free(what);
+    }
     free(text);
     free(line);
     state_clear(&now);
