@@ -81,6 +81,7 @@ struct reader {
     struct error *err;
 };
 
+static int   check_marker(const struct reader *reader);
 static char *read_line(char *into, int room, void *arg);
 static int   check_line(struct reader *reader, const char *line, size_t length, size_t most);
 static int   enter_section(struct reader *reader, const char *line, size_t length);
@@ -119,10 +120,23 @@ json_t *bootstrap_conf_parse(const char *name, const char *text, struct error *e
         err_set(err, "%s:%d: this is neither [section] nor 'name = value'", name, line);
         reader.failed_line = line;
     }
-    if (reader.failed_line == 0)
+    if (reader.failed_line == 0 && check_marker(&reader) == 0)
         return reader.conf;
     json_decref(reader.conf);
     return NULL;
+}
+
+/* A folder has no text. */
+static int check_marker(const struct reader *reader)
+{
+    const json_t *data = json_object_get(reader->conf, "data");
+    const char   *marker = json_string_value(json_object_get(data, "marker"));
+
+    if (marker == NULL || marker[strlen(marker) - 1] != '/' ||
+        json_object_get(data, "marker_text") == NULL)
+        return 0;
+    return err_set(reader->err, "%s: [data] marker_text is for a file, but the marker %s is a "
+                   "folder", reader->name, marker);
 }
 
 /* --- lines ------------------------------------------------------------------ */
@@ -254,7 +268,7 @@ static int check_value(const struct key *key, const char *value, char *out, size
             out[i - 1] = '\0'; /* mountinfo has /data, not /data/ */
         return 0;
     case IN_FOLDER:
-        return value[0] != '/' && !leaves_folder(value)
+        return value[0] != '/' && !leaves_folder(value) && value[strspn(value, "./")] != '\0'
                    ? 0 : err_set(err, "'%s' is not a path below the mount point", value);
     case SIZE:
         return check_size(value, out, size, err);

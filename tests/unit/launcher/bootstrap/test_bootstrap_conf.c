@@ -34,13 +34,15 @@ static void settings(void **state)
     json_t      *conf = bootstrap_conf_parse(
         "my.conf", "# comment\r\n[data] ; ours\nmount=/data//\n  label = my data ; note\n"
                    "size = 1.5K\n"
-                   "serial =\n[limits]\nmemlock: unlimited\n[warm]\npaths = /a /b\n", &err);
+                   "serial =\nmarker = miniconda3/\n[limits]\nmemlock: unlimited\n"
+                   "[warm]\npaths = /a /b\n", &err);
 
     (void)state;
     assert_non_null(conf);
     assert_string_equal(in(conf, "data", "mount"), "/data");
     assert_string_equal(in(conf, "data", "label"), "my data"); /* indented: not more of the line */
     assert_string_equal(in(conf, "data", "size"), "1536");
+    assert_string_equal(in(conf, "data", "marker"), "miniconda3/");
     assert_null(json_object_get(json_object_get(conf, "data"), "serial"));
     assert_string_equal(in(conf, "limits", "memlock"), "unlimited");
     assert_non_null(json_object_get(conf, "warm"));
@@ -63,6 +65,9 @@ static void mistakes(void **state)
         { "[data]\nmount = /a\nmount = /b\n", "my.conf:3: [data] mount is set twice" },
         { "[data]\nmarker = ../x\n", "not a path below the mount point" },
         { "[data]\nmarker = /x\n", "not a path below the mount point" },
+        { "[data]\nmarker = ./\n", "not a path below the mount point" },
+        { "[data]\nmarker_text = x\nmarker = models/\n",
+          "my.conf: [data] marker_text is for a file, but the marker models/ is a folder" },
         { "[data]\nsize = -1\n", "my.conf:2: [data] size:" },
         { "[data]\nsize = 1X\n", "my.conf:2: [data] size:" },
         { "[data]\ngrow = maybe\n", "neither yes nor no" },
