@@ -2,7 +2,7 @@
  *
  * The disk is found by its contents (disks.h), never by its name, and is never formatted.
  * Before the step mounts it, it looks into it, read-only and in a temporary mount namespace: a
- * clone of another snapshot has another marker file, and is refused. It is mounted with
+ * clone of another snapshot has another marker, and is refused. It is mounted with
  * nofail, so that a node whose disk is gone still boots.
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,6 +17,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "bootstrap/disk_choices.h"
 #include "bootstrap/disks.h"
 #include "bootstrap/fstab.h"
 #include "bootstrap/mount_state.h"
@@ -65,6 +66,8 @@ int step_data_disk(struct bootstrap *b, struct finding *finding, struct error *e
     disks_read(&look.disks, b->root);
     look.mountinfo = mount_read_all();
     look.disk = find(&look, err);
+    if (look.disk == NULL)
+        disk_choices_note(b, finding, &look.disks, look.mountinfo, look.place);
     if (look.disk != NULL) {
         look.device = xasprintf("/dev/%s", look.disk->name);
         rc = check_mounts(&look, err);
@@ -121,7 +124,9 @@ static const struct disk *find_by_marker(struct look *look, struct error *err)
     size_t             i;
 
     if (marker == NULL) {
-        err_set(err, "[data] has neither label, uuid, serial nor marker");
+        finding_fix(look->finding, "write the line of the right disk below [data] in "
+                    "bootstrap.conf; if nodes differ, marker = FOLDER/ names what is on it");
+        err_set(err, "[data] does not say which disk belongs to %s", look->place);
         return NULL;
     }
     for (i = 0; i < look->disks.count; i++) {
@@ -256,20 +261,12 @@ static int add_fstab(struct look *look, struct error *err)
 /* Writes the label, if no other disk here has it; else the UUID. */
 static int fstab_name(const struct look *look, char *text, size_t size, struct error *err)
 {
-    const struct superblock *own = &look->disk->superblock, *other;
-    size_t                   i;
-    bool                     has_label = own->label[0] != '\0', has_uuid = true;
+    const struct superblock *own = &look->disk->superblock;
 
-    for (i = 0; i < look->disks.count; i++) {
-        other = &look->disks.disk[i].superblock;
-        if (&look->disks.disk[i] == look->disk || other->type == NULL)
-            continue;
-        has_label = has_label && strcmp(other->label, own->label) != 0;
-        has_uuid = has_uuid && strcmp(other->uuid, own->uuid) != 0;
-    }
-    if (has_label && own->label[strcspn(own->label, " \t\n#\"'\\")] == '\0')
+    if (own->label[0] != '\0' && strpbrk(own->label, " \t\n#\"'\\") == NULL &&
+        disks_is_only_label(&look->disks, look->disk))
         snprintf(text, size, "LABEL=%s", own->label);
-    else if (has_uuid)
+    else if (disks_is_only_uuid(&look->disks, look->disk))
         snprintf(text, size, "UUID=%s", own->uuid);
     else {
         finding_fix(look->finding, "detach the other one, or give this one its own: tune2fs -U "

@@ -26,6 +26,8 @@ static void     read_parent(struct disk *disk, const char *dir);
 static void     read_serial(struct disk *disk, const char *root);
 static uint64_t number_of(const char *dir, const char *name);
 static bool     text_of(const char *dir, const char *name, char *text, size_t size);
+static size_t   count_of(const struct disks *disks, const struct disk_wanted *wanted,
+                         enum word word);
 static bool     has(const struct disk *disk, const struct disk_wanted *wanted, enum word word);
 static const char *word_of(const struct disk_wanted *wanted, enum word word);
 static int      none(const struct disks *disks, const struct disk_wanted *wanted,
@@ -177,6 +179,30 @@ const struct disk *disks_choose(const struct disks *disks, const struct disk_wan
         several(found, count, err);
     free(found);
     return chosen;
+}
+
+bool disks_is_only_label(const struct disks *disks, const struct disk *disk)
+{
+    const struct disk_wanted wanted = { .label = disk->superblock.label };
+
+    return count_of(disks, &wanted, WORD_LABEL) <= 1;
+}
+
+bool disks_is_only_uuid(const struct disks *disks, const struct disk *disk)
+{
+    const struct disk_wanted wanted = { .uuid = disk->superblock.uuid };
+
+    return count_of(disks, &wanted, WORD_UUID) <= 1;
+}
+
+static size_t count_of(const struct disks *disks, const struct disk_wanted *wanted,
+                       enum word word)
+{
+    size_t i, count = 0;
+
+    for (i = 0; i < disks->count; i++)
+        count += has(&disks->disk[i], wanted, word);
+    return count;
 }
 
 static bool has(const struct disk *disk, const struct disk_wanted *wanted, enum word word)

@@ -45,4 +45,8 @@ const struct disk *disks_find(const struct disks *disks, const char *name);
 const struct disk *disks_choose(const struct disks *disks, const struct disk_wanted *wanted,
                                 struct error *err);
 
+/* Has no other file system here this one's label, or UUID? */
+bool disks_is_only_label(const struct disks *disks, const struct disk *disk);
+bool disks_is_only_uuid(const struct disks *disks, const struct disk *disk);
+
 #endif

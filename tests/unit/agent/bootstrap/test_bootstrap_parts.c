@@ -19,10 +19,12 @@
 
 #include "bootstrap/block.h"
 #include "bootstrap/bootstrap.h"
+#include "bootstrap/disk_choices.h"
 #include "bootstrap/disks.h"
 #include "bootstrap/fstab.h"
 #include "bootstrap/journal.h"
 #include "bootstrap/mount_state.h"
+#include "bootstrap/peek.h"
 #include "warm/warm_list.h"
 #include "xalloc.h"
 
@@ -205,6 +207,115 @@ static void disks_are_found_by_what_is_on_them(void **state)
     assert_non_null(strstr(err.text, "all have the UUID 22222222-"));
     assert_string_equal(chosen(&disks, "data", NULL, "s-c", &err), "vdc");
     disks_clear(&disks);
+    run_shell(root, "rm -r $root");
+}
+
+static void expect_line(const struct disks *disks, const char *name, const char *wanted)
+{
+    char *line = disk_choice_line(disks, disks_find(disks, name));
+
+    assert_string_equal(line != NULL ? line : "", wanted);
+    free(line);
+}
+
+/* The line of the settings that names a disk names no other one. */
+static void the_line_for_a_disk(void **state)
+{
+    char         root[] = "/tmp/muster-test-disks.XXXXXX";
+    struct disks disks;
+    size_t       i;
+
+    (void)state;
+    if (system("PATH=$PATH:/sbin:/usr/sbin; command -v mkfs.ext4 >/dev/null") != 0)
+        skip();
+    assert_non_null(mkdtemp(root));
+    run_shell(root, make_disks);
+    disks_read(&disks, root);
+    expect_line(&disks, "vdb", "label = data");
+    for (i = 0; i < disks.count; i++) /* a label that the settings cannot have */
+        if (strcmp(disks.disk[i].name, "vdc") == 0)
+            snprintf(disks.disk[i].superblock.label, 17, "a ;b");
+    expect_line(&disks, "vdc", "uuid = 33333333-3333-3333-3333-333333333333");
+    disks_clear(&disks);
+
+    run_shell(root, "for disk in vdb vdc; do tune2fs -L '' $root/dev/$disk >/dev/null; done");
+    disks_read(&disks, root);
+    expect_line(&disks, "vdb", "uuid = 22222222-2222-2222-2222-222222222222");
+    disks_clear(&disks);
+
+    run_shell(root, "cp $root/dev/vdb $root/dev/vdc");
+    disks_read(&disks, root);
+    expect_line(&disks, "vdb", "serial = s-b");
+    disks_clear(&disks);
+
+    run_shell(root, "echo s-b >$root/sys/class/block/vdc/serial");
+    disks_read(&disks, root);
+    expect_line(&disks, "vdb", "");
+    disks_clear(&disks);
+    run_shell(root, "rm -r $root");
+}
+
+/* The disk that is mounted elsewhere is no choice; one that cannot be mounted is. */
+static void the_choice_of_disks(void **state)
+{
+    static const char mountinfo[] = "22 1 253:0 / / rw - ext4 /dev/vda rw\n"
+                                    "23 1 253:16 / /data rw - ext4 /dev/vdb rw\n";
+    char             root[] = "/tmp/muster-test-disks.XXXXXX";
+    struct bootstrap b = { .root = root };
+    struct finding   finding = { .notes = json_array() };
+    struct disks     disks;
+    const char      *note;
+    size_t           i;
+
+    (void)state;
+    if (system("PATH=$PATH:/sbin:/usr/sbin; command -v mkfs.ext4 >/dev/null") != 0)
+        skip();
+    assert_non_null(mkdtemp(root));
+    run_shell(root, make_disks);
+    run_shell(root, "mkdir -p $root/data/models $root/data/miniconda3 $root/data/lost+found\n"
+                    ": >\"$root/data/a$(printf '\\033')[2J\"; ln -s models $root/data/link\n"
+                    "for i in 1 2 3 4 5 6 7; do : >$root/data/x$i; done");
+    disks_read(&disks, root);
+    disk_choices_note(&b, &finding, &disks, mountinfo, "/data");
+    assert_int_equal(json_array_size(finding.notes), 2);
+    for (i = 0; i < 2; i++) {
+        note = json_string_value(json_array_get(finding.notes, i));
+        if (strncmp(note, "/dev/vdb ", 9) == 0)
+            assert_string_equal(note, "/dev/vdb on /data (ext4, label 'data', UUID "
+                                "22222222-2222-2222-2222-222222222222, 8 MiB) has a^[[2J, link, "
+                                "miniconda3/, models/, x1, x2, x3, x4 and 3 more; the line for it: "
+                                "label = data");
+        else
+            assert_non_null(strstr(note, ", 8 MiB) has unknown files (")); /* no block device */
+    }
+    disks_clear(&disks);
+    json_decref(finding.notes);
+    run_shell(root, "rm -r $root");
+}
+
+static void markers(void **state)
+{
+    static const struct {
+        const char *marker, *text;
+        int         found;
+    } rows[] = {
+        { "conda/", NULL, 1 },      { "conda", NULL, 1 },    { "conda/", "x", 0 },
+        { "conda/envs/", NULL, 1 }, { "file", NULL, 1 },     { "file", "text", 1 },
+        { "file", "other", 0 },     { "file/", NULL, 0 },    { "none/", NULL, 0 },
+        { "none", NULL, 0 },        { "file/x/", NULL, 0 },
+    };
+    char         root[] = "/tmp/muster-test-markers.XXXXXX";
+    struct error err;
+    size_t       i;
+
+    (void)state;
+    assert_non_null(mkdtemp(root));
+    run_shell(root, "mkdir -p $root/data/conda/envs; echo text >$root/data/file");
+    for (i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (peek_mounted(root, "/data", rows[i].marker, rows[i].text, &err) != rows[i].found)
+            fail_msg("%s", rows[i].marker);
+    peek_mounted(root, "/data", "none/", NULL, &err);
+    assert_string_equal(err.text, "it has no folder none/");
     run_shell(root, "rm -r $root");
 }
 
@@ -417,6 +528,9 @@ int main(void)
         cmocka_unit_test(fstab_lines),
         cmocka_unit_test(journal_entries_that_are_none),
         cmocka_unit_test(disks_are_found_by_what_is_on_them),
+        cmocka_unit_test(the_line_for_a_disk),
+        cmocka_unit_test(the_choice_of_disks),
+        cmocka_unit_test(markers),
         cmocka_unit_test(bytes_that_are_no_file_system),
         cmocka_unit_test(gpus_that_cannot_work),
         cmocka_unit_test(errors_of_gpus_are_noted),
