@@ -464,6 +464,11 @@ run muster exec --hostfile=hostfile --label=host sh -c "for login in root@node1 
     ssh -o BatchMode=yes -o UserKnownHostsFile=/dev/null -i \"\$HOME/.ssh/id_ed25519\" \$login true &&
         echo reached \$login; done"
 is "each node can log in to each" "$(grep -c 'reached .*node' out)" 16
+if [ -x "$top_builddir/agent/sent/muster-check" ]; then
+    run muster check --hostfile=hostfile --quick
+    is "and muster check works at once" "$rc" 0 || sed 's/^/#   /' out
+    ok "... on all of them" grep -q '^check passed: 4 ranks on 4 nodes' out
+fi
 
 if [ -n "$packages" ]; then
     printf '[packages]\ninstall = muster-no-such-package\n' >misspelt
