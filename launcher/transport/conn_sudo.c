@@ -281,7 +281,7 @@ static bool send_password(struct conn_sudo *c)
                     "allow this user to use sudo without a password",
                     "this user is not root, and sudo wants a password");
     event_del(c->late); /* only the user's time to type it is limited */
-    switch (login_await(LOGIN_BY_SUDO, c->base, password_cb, c, &err)) {
+    switch (login_await(LOGIN_BY_SUDO, NULL, c->base, password_cb, c, &err)) {
     case LOGIN_WAIT:
         c->waits_since_ns = clock_now_ns();
         return true;
@@ -294,7 +294,7 @@ static bool send_password(struct conn_sudo *c)
     if (out == NULL)
         xalloc_die();
     log_debug("%s: <- PASSWORD", c->host);
-    password = login_password(LOGIN_BY_SUDO);
+    password = login_password(LOGIN_BY_SUDO, NULL);
     frame.size = strlen(password);
     frame_put_header(out, &frame);
     evbuffer_add_reference(out, password, frame.size, NULL, NULL); /* without a copy of ours */

@@ -3,9 +3,10 @@
  * muster bootstrap may log in with a password, and to hosts whose keys are unknown; --sudo needs
  * the password of the nodes' sudo. All else logs in with keys, to known hosts, and never prompts.
  * This is also the default here until one of the functions below allows more. When the first node
- * needs a password, muster asks for it on the terminal, once for all nodes, while the event loop
- * keeps running. A password is in no argument, no environment and no core file, and login_clear()
- * wipes it. Processes forked after a password was allowed share it, whichever of them asks.
+ * needs a password, muster asks for it on the terminal, once for all nodes, and once more for each
+ * host that refuses that one, while the event loop keeps running. A password is in no argument, no
+ * environment and no core file, and login_clear() wipes it. Processes forked after a password was
+ * allowed share it, whichever of them asks.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_LOGIN_H
@@ -39,13 +40,16 @@ bool login_takes_password(enum login_by by);
 enum login_password { LOGIN_HAVE, LOGIN_WAIT, LOGIN_NONE };
 
 /* Returns LOGIN_WAIT if muster still asks: ready will be called once, unless login_forget() is
- * called first. Returns LOGIN_NONE with the reason in err if there will never be a password. */
-enum login_password login_await(enum login_by by, struct event_base *base,
+ * called first. Returns LOGIN_NONE with the reason in err if there will never be a password. host:
+ * the password of this host alone; NULL: the one for all nodes. */
+enum login_password login_await(enum login_by by, const char *host, struct event_base *base,
                                 void (*ready)(void *arg), void *arg, struct error *err);
+/* May muster ask for the password of one host? */
+bool                login_asks_again(enum login_by by);
 /* Does nothing if arg does not wait. Stops asking if no one else waits. */
 void                login_forget(void *arg);
 /* Returns the password after LOGIN_HAVE; borrowed. */
-const char         *login_password(enum login_by by);
+const char         *login_password(enum login_by by, const char *host);
 /* A node has taken the password: it needs one. */
 void                login_accepted(enum login_by by);
 bool                login_was_accepted(enum login_by by);

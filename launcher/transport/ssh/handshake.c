@@ -58,6 +58,7 @@ struct handshake {
     int           retries;
     bool          is_waiting_to_retry;
     bool          is_waiting_for_password;
+    bool          has_own_password; /* it refuses the one for all nodes */
 
     struct proxy_turn *turn; /* NULL: no turn is needed now */
     struct route       route;
@@ -79,6 +80,7 @@ static void  drop_session(struct handshake *h);
 static int   step_host_key(struct handshake *h);
 static int   step_auth(struct handshake *h);
 static int   await_password(struct handshake *h);
+static int   ask_own_password(struct handshake *h);
 static void  password_cb(void *arg);
 static int   step_agent(struct handshake *h);
 static void  late_cb(evutil_socket_t fd, short what, void *arg);
@@ -95,8 +97,8 @@ static void  wait_ready(struct handshake *h);
 static void  ready_cb(evutil_socket_t fd, short what, void *arg);
 static bool  wants_write(const struct handshake *h);
 
-/* The stages in order. A step that is done leads to the next row. The only way back is from
- * "key exchange" to "connect", by retry(). */
+/* The stages in order. A step that is done leads to the next row. The only ways back are to
+ * "connect", by retry() and by ask_own_password(). */
 static const struct {
     const char *name;
     int       (*step)(struct handshake *h); /* 1: done; 0: would block; -1: failed, see why */
@@ -296,12 +298,15 @@ static int step_auth(struct handshake *h)
     int rc;
 
     if (h->auth == NULL)
-        h->auth = ssh_auth_new(h->session, &h->host->config);
+        h->auth = ssh_auth_new(h->session, &h->host->config,
+                               h->has_own_password ? h->name : NULL);
     if (ssh_auth_wants_password(h->auth) && (rc = await_password(h)) <= 0)
         return rc;
     rc = ssh_auth_step(h->auth, &h->why);
     if (rc == 0 && ssh_auth_wants_password(h->auth) && (rc = await_password(h)) > 0)
         rc = ssh_auth_step(h->auth, &h->why);
+    if (rc < 0 && ssh_auth_refused_password(h->auth))
+        return ask_own_password(h);
     if (rc > 0) {
         ssh_auth_free(h->auth);
         h->auth = NULL;
@@ -315,7 +320,8 @@ static int await_password(struct handshake *h)
 {
     struct error err;
 
-    switch (login_await(LOGIN_BY_SSH, h->base, password_cb, h, &err)) {
+    switch (login_await(LOGIN_BY_SSH, h->has_own_password ? h->name : NULL, h->base, password_cb,
+                        h, &err)) {
     case LOGIN_HAVE:
         return 1;
     case LOGIN_WAIT:
@@ -326,6 +332,24 @@ static int await_password(struct handshake *h)
         return conn_failure_set(&h->why, EXIT_REFUSED, "the server accepts no key, and %s",
                                 err.text);
     }
+}
+
+/* Asks once, and then connects again: the server would not wait for the answer, and counts the
+ * attempts of a connection. */
+static int ask_own_password(struct handshake *h)
+{
+    struct error err;
+
+    if (h->has_own_password || !login_asks_again(LOGIN_BY_SSH))
+        return -1;
+    drop_session(h);
+    h->has_own_password = true;
+    if (login_await(LOGIN_BY_SSH, h->name, h->base, password_cb, h, &err) != LOGIN_WAIT)
+        return -1;
+    enter(h, STAGE_CONNECT);
+    h->is_waiting_for_password = true;
+    evtimer_del(h->late);
+    return 0;
 }
 
 static void password_cb(void *arg)

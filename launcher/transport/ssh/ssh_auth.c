@@ -60,13 +60,15 @@ static void        advise(const struct ssh_auth *auth, int methods, struct conn_
 static void        list_methods(int methods, char *text, size_t size);
 static const char *text_of(struct buffer *notes);
 
-struct ssh_auth *ssh_auth_new(ssh_session session, const struct ssh_config *config)
+struct ssh_auth *ssh_auth_new(ssh_session session, const struct ssh_config *config,
+                              const char *host)
 {
     struct ssh_auth *auth = xcalloc(1, sizeof *auth);
 
     ssh_keys_take();
     auth->session = session;
     auth->config = config;
+    auth->password.host = host;
     if (config->identities_named)
         add_files(auth);
     if (!config->identities_only)
@@ -137,6 +139,11 @@ int ssh_auth_step(struct ssh_auth *auth, struct conn_failure *why)
 bool ssh_auth_wants_password(const struct ssh_auth *auth)
 {
     return auth->wants_password;
+}
+
+bool ssh_auth_refused_password(const struct ssh_auth *auth)
+{
+    return auth->password.is_refused;
 }
 
 /* ---- candidates ---- */

@@ -20,8 +20,9 @@
 
 struct ssh_auth;
 
-/* session and config are borrowed. */
-struct ssh_auth *ssh_auth_new(ssh_session session, const struct ssh_config *config);
+/* All are borrowed. host: the password is this host's own; NULL: the one for all nodes. */
+struct ssh_auth *ssh_auth_new(ssh_session session, const struct ssh_config *config,
+                              const char *host);
 void             ssh_auth_free(struct ssh_auth *auth);
 
 /* Returns 1 if logged in; 0: call again when the session has news; -1: the server accepted no
@@ -30,5 +31,7 @@ int ssh_auth_step(struct ssh_auth *auth, struct conn_failure *why);
 
 /* After ssh_auth_step() returned 0: does the next call need login_password()? */
 bool ssh_auth_wants_password(const struct ssh_auth *auth);
+/* After ssh_auth_step() returned -1: was it the password that was wrong? */
+bool ssh_auth_refused_password(const struct ssh_auth *auth);
 
 #endif

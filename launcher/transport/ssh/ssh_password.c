@@ -14,7 +14,7 @@
 
 static int  next_method(const struct ssh_password *password, ssh_session session);
 static int  answer_questions(struct ssh_password *password, ssh_session session);
-static int  refuse(const struct ssh_password *password, ssh_session session, const char *user,
+static int  refuse(struct ssh_password *password, ssh_session session, const char *user,
                    struct conn_failure *why);
 
 int ssh_password_step(struct ssh_password *password, ssh_session session, const char *user,
@@ -28,7 +28,8 @@ int ssh_password_step(struct ssh_password *password, ssh_session session, const 
         if (password->method == 0)
             return refuse(password, session, user, why);
         rc = password->method == SSH_AUTH_METHOD_PASSWORD
-                 ? ssh_userauth_password(session, NULL, login_password(LOGIN_BY_SSH))
+                 ? ssh_userauth_password(session, NULL,
+                                         login_password(LOGIN_BY_SSH, password->host))
                  : answer_questions(password, session);
         if (rc == SSH_AUTH_SUCCESS) {
             login_accepted(LOGIN_BY_SSH);
@@ -58,7 +59,7 @@ static int answer_questions(struct ssh_password *password, ssh_session session)
 {
     const char *prompt;
     char        is_echoed;
-    const char *secret = login_password(LOGIN_BY_SSH);
+    const char *secret = login_password(LOGIN_BY_SSH, password->host);
     int         rc, count, i;
 
     while ((rc = ssh_userauth_kbdint(session, NULL, NULL)) == SSH_AUTH_INFO) {
@@ -79,7 +80,7 @@ static int answer_questions(struct ssh_password *password, ssh_session session)
     return rc;
 }
 
-static int refuse(const struct ssh_password *password, ssh_session session, const char *user,
+static int refuse(struct ssh_password *password, ssh_session session, const char *user,
                   struct conn_failure *why)
 {
     if (password->asked[0] != '\0')
@@ -93,6 +94,7 @@ static int refuse(const struct ssh_password *password, ssh_session session, cons
             why, "add this machine's public key to authorized_keys with the cloud's console");
     }
     (void)session;
+    password->is_refused = true;
     conn_failure_set(why, EXIT_REFUSED, "password refused for user %s (tried%s%s)", user,
                      password->tried & SSH_AUTH_METHOD_PASSWORD ? " password" : "",
                      password->tried & SSH_AUTH_METHOD_INTERACTIVE ? " keyboard-interactive" : "");

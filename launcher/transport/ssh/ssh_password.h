@@ -1,7 +1,7 @@
 /* ssh_password.h - log in with a password, where login.h allows it
  *
  * Tries "password", then "keyboard-interactive", if the server offers them: after two refusals
- * muster gives up on the host. It answers only questions that are not echoed, and only once: a
+ * this login has failed. It answers only questions that are not echoed, and only once: a
  * server that wants a new password or a code gets no answer.
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,6 +15,8 @@
 #include "transport/conn.h"
 
 struct ssh_password {
+    const char *host; /* whose password; NULL: the one for all nodes. Borrowed */
+    bool is_refused; /* by all methods; another password may be right */
     int  method;   /* the method that is tried now */
     int  tried;    /* bits of the refused methods */
     int  rounds;   /* rounds of questions */

@@ -222,7 +222,7 @@ ok "by both methods" sh -c 'grep -q "refused for user .* (tried password)" err &
     grep -q "(tried keyboard-interactive)" err'
 is "after one attempt" "$(grep -c 'Failed password' "$nodes_dir/node1/sshd.log")" 1
 
-run python3 "$here/bootstrap/type_password.py" "its pass, word" muster bootstrap conf
+run python3 "$here/bootstrap/type_password.py" "its pass, word" -- muster bootstrap conf
 is "one that is typed opens all nodes" "$rc" 0 || sed 's/^/#   /' out
 is "it is asked once" "$(grep -c 'password (asked once' out)" 1
 ok "and not shown" not grep -q 'its pass' out

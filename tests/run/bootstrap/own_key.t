@@ -4,6 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 . "$(dirname "$0")/../lib.sh"
+. "$here/bootstrap/password_nodes.sh"
 nodes_agents= # a node is root's, and gets one once
 
 own_namespaces
@@ -18,30 +19,8 @@ trap 'status=$?; end_agent; nodes_stop; (exit $status); test_cleanup' EXIT
 sed "s|^root:\([^:]*:[^:]*:[^:]*:[^:]*\):[^:]*|root:\1:$HOME|" /etc/passwd >passwd
 mount --bind passwd /etc/passwd
 
-chmod 755 "$tmp"
-nodes_prepare
-script_file "$tmp/node_sshd" <<END
-#!/bin/sh
-exec "$here/bootstrap/node_sshd" "$sshd_program" "\$@"
-END
-sshd_program=$tmp/node_sshd
-nodes_bridge
 echo "its password" >password
-hash=$(openssl passwd -6 "$(cat password)")
-for node in 1 2; do
-    node_files "node$node"
-    node_wire "node$node" "$node"
-    node_dir=$nodes_dir/node$node
-    mkdir "$node_dir/varlib"
-    cp -a /etc "$node_dir/etc"
-    sed -i "s|^root:[^:]*:|root:$hash:|" "$node_dir/etc/shadow"
-    printf '%s\n' "AuthorizedKeysFile $node_dir/home/.ssh/authorized_keys" \
-        "PasswordAuthentication yes" >"$node_dir/sshd_extra"
-    node_start_in_namespace "node$node" "$(node_address "$node")"
-done
-cp "$nodes_dir/ssh_config" with_file
-sed -i '/IdentityFile\|IdentitiesOnly\|IdentityAgent/d' "$nodes_dir/ssh_config"
-use_nodes
+password_nodes "$(cat password)" "$(cat password)"
 : >conf
 
 # bootstrap OPTIONS: with the password, which nobody types.

@@ -239,9 +239,9 @@ static void test_refused(void **state)
     assert_string_equal(told.why.text, "sudo refused the password");
     assert_string_equal(told.why.hint, "another");
     /* The other nodes of this run keep it; a later run asks again. */
-    assert_int_equal(login_await(LOGIN_BY_SUDO, base, NULL, NULL, &err), LOGIN_HAVE);
+    assert_int_equal(login_await(LOGIN_BY_SUDO, NULL, base, NULL, NULL, &err), LOGIN_HAVE);
     login_drop_refused();
-    assert_int_equal(login_await(LOGIN_BY_SUDO, base, NULL, NULL, &err), LOGIN_NONE);
+    assert_int_equal(login_await(LOGIN_BY_SUDO, NULL, base, NULL, NULL, &err), LOGIN_NONE);
     end();
 }
 
