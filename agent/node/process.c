@@ -112,20 +112,21 @@ void processes_clear(struct processes *found)
     *found = (struct processes){ 0 };
 }
 
-void process_signal(const struct process *process, int signal)
+int process_signal(const struct process *process, int signal)
 {
     struct process now;
-    int            fd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+    int            fd = (int)syscall(SYS_pidfd_open, process->pid, 0), error = 0;
 
     if (fd < 0 && errno == ESRCH)
-        return;
+        return 0;
     /* The descriptor refers to one process: is it still the one that was listed? Old kernels
      * and many containers have no pidfd_open(): there the pid must suffice. */
     if (process_read(process->pid, &now) && now.start == process->start &&
         (fd < 0 || (syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0) < 0 && errno != ESRCH)))
-        kill(process->pid, signal);
+        error = kill(process->pid, signal) < 0 && errno != ESRCH ? errno : 0;
     if (fd >= 0)
         close(fd);
+    return error;
 }
 
 bool process_is_dumping(pid_t pid)

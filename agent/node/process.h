@@ -45,8 +45,9 @@ void processes_wanted(struct processes *found, bool (*wants)(pid_t pid));
 const struct process *processes_find(const struct processes *all, pid_t pid);
 void processes_clear(struct processes *found);
 
-/* Signals exactly this process, not a later one with the same pid. */
-void process_signal(const struct process *process, int signal);
+/* Signals exactly this process, not a later one with the same pid. Returns 0, also if it is
+ * gone, or an error number such as EPERM. */
+int process_signal(const struct process *process, int signal);
 
 /* True while the kernel writes the process's core file: it handles KILL only after that. */
 bool process_is_dumping(pid_t pid);
@@ -67,5 +68,9 @@ bool process_uid(pid_t pid, uid_t *uid);
 
 /* Writes "ann", or "uid 1234". */
 void user_name(uid_t uid, char *name, size_t size);
+/* The inverse: false if this node's /etc/passwd has no such user. */
+bool user_find(const char *name, uid_t *uid);
+/* Returns the user who has logged in. That is also who called sudo, if we are root by it. */
+uid_t user_login(void);
 
 #endif

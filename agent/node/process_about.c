@@ -20,6 +20,7 @@
 
 #define COMMAND_MAX 200
 
+static bool next_user(FILE *passwd, char *line, size_t size, uid_t *uid);
 static void command_of(pid_t pid, char *text, size_t size);
 
 json_t *process_about(const struct process *process)
@@ -66,20 +67,58 @@ bool process_uid(pid_t pid, uid_t *uid)
 void user_name(uid_t uid, char *name, size_t size)
 {
     FILE *passwd = fopen("/etc/passwd", "re");
-    char  line[512], *id;
+    char  line[512];
+    uid_t its;
 
     snprintf(name, size, "uid %u", (unsigned)uid);
-    while (passwd != NULL && fgets(line, sizeof line, passwd) != NULL) {
+    while (passwd != NULL && next_user(passwd, line, sizeof line, &its))
+        if (its == uid) {
+            snprintf(name, size, "%s", line);
+            break;
+        }
+    if (passwd != NULL)
+        fclose(passwd);
+}
+
+bool user_find(const char *name, uid_t *uid)
+{
+    FILE    *passwd = fopen("/etc/passwd", "re");
+    char     line[512];
+    unsigned number;
+    bool     found = sscanf(name, "uid %u", &number) == 1;
+
+    if (found)
+        *uid = number;
+    while (passwd != NULL && !found && next_user(passwd, line, sizeof line, uid))
+        found = strcmp(line, name) == 0;
+    if (passwd != NULL)
+        fclose(passwd);
+    return found;
+}
+
+/* Reads the next line that has a user, and leaves only the name in it. */
+static bool next_user(FILE *passwd, char *line, size_t size, uid_t *uid)
+{
+    char *id;
+
+    while (fgets(line, (int)size, passwd) != NULL) {
         line[strcspn(line, "\n")] = '\0';
         id = strchr(line, ':');
         id = id != NULL ? strchr(id + 1, ':') : NULL;
-        if (id == NULL || !isdigit((unsigned char)id[1]) || strtoul(id + 1, NULL, 10) != uid)
+        if (id == NULL || !isdigit((unsigned char)id[1]))
             continue;
-        snprintf(name, size, "%.*s", (int)strcspn(line, ":"), line);
-        break;
+        *uid = (uid_t)strtoul(id + 1, NULL, 10);
+        line[strcspn(line, ":")] = '\0';
+        return true;
     }
-    if (passwd != NULL)
-        fclose(passwd);
+    return false;
+}
+
+uid_t user_login(void)
+{
+    const char *caller = getuid() == 0 ? getenv("SUDO_UID") : NULL;
+
+    return caller != NULL ? (uid_t)strtoul(caller, NULL, 10) : getuid();
 }
 
 /* Writes the arguments, separated by blanks; the name of a kernel thread or a zombie. */

@@ -124,10 +124,11 @@ static void test_only_the_process_that_was_listed(void **state)
     found.start++; /* as if its number had gone to another one since */
     process_signal(&found, SIGKILL);
     found.start--;
-    process_signal(&found, SIGUSR1);
+    assert_int_equal(process_signal(&found, SIGUSR1), 0);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFSIGNALED(status));
     assert_int_equal(WTERMSIG(status), SIGUSR1);
+    assert_int_equal(process_signal(&found, SIGUSR1), 0); /* it is gone */
 }
 
 /* This process does not get that system call any more, as in a container that does not know it. */
@@ -268,7 +269,8 @@ static void test_wanted(void **state)
 
 static void test_users(void **state)
 {
-    char name[64];
+    char  name[64];
+    uid_t uid;
 
     (void)state;
     user_name(0, name, sizeof name);
@@ -277,6 +279,18 @@ static void test_users(void **state)
     assert_string_equal(name, "uid 4294967293");
     user_name(0, name, 3);
     assert_string_equal(name, "ro");
+    assert_true(user_find("root", &uid));
+    assert_int_equal(uid, 0);
+    assert_true(user_find("uid 4294967293", &uid)); /* as user_name() calls it */
+    assert_int_equal(uid, (uid_t)-3);
+    assert_false(user_find("no-such-user", &uid));
+    assert_false(user_find("", &uid));
+    assert_false(user_find("root:x", &uid));
+    unsetenv("SUDO_UID");
+    assert_int_equal(user_login(), getuid());
+    setenv("SUDO_UID", "4711", 1);
+    assert_int_equal(user_login(), getuid() == 0 ? 4711 : getuid()); /* others may say anything */
+    unsetenv("SUDO_UID");
 }
 
 static void make_below(const char *path, const char *name, char *below, size_t size)
