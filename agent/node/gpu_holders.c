@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "node/open_files.h"
-#include "node/process.h"
 #include "node/test_switch.h"
 #include "xalloc.h"
 
@@ -30,35 +29,86 @@ struct devices {
     bool          need_uvm;
 };
 
+static void    devices_clear(struct devices *devices);
 static void    devices_list(struct devices *devices, const bool *wanted);
 static int     number_of(const char *name, bool is_test);
 static json_t *held_by(const struct devices *devices, pid_t pid);
 
 json_t *gpu_holders(const bool *wanted)
 {
-    json_t          *holders = json_array(), *gpus, *about;
+    json_t            *list = json_array(), *about;
+    struct gpu_holders found;
+    size_t             i;
+
+    gpu_holders_find(&found, wanted);
+    for (i = 0; i < found.count && json_array_size(list) < GPU_HOLDERS_MAX; i++) {
+        about = gpu_holder_about(&found.item[i]);
+        if (about != NULL)
+            json_array_append_new(list, about);
+    }
+    gpu_holders_clear(&found);
+    return list;
+}
+
+json_t *gpu_holder_about(const struct gpu_holder *holder)
+{
+    json_t *about = process_about(&holder->process);
+
+    if (about != NULL)
+        json_object_set(about, "gpus", holder->gpus);
+    return about;
+}
+
+void gpu_holders_find(struct gpu_holders *found, const bool *wanted)
+{
     struct devices   devices = { 0 };
     struct processes all = { 0 };
+    json_t          *gpus;
     size_t           i;
 
+    *found = (struct gpu_holders){ 0 };
     devices_list(&devices, wanted);
     if (devices.count > 0)
         processes_all(&all);
-    for (i = 0; i < all.count && json_array_size(holders) < GPU_HOLDERS_MAX; i++) {
-        if (all.item[i].pid == getpid())
+    for (i = 0; i < all.count; i++) {
+        gpus = all.item[i].pid != getpid() ? held_by(&devices, all.item[i].pid) : NULL;
+        if (gpus == NULL)
             continue;
-        gpus = held_by(&devices, all.item[i].pid);
-        about = gpus != NULL ? process_about(&all.item[i]) : NULL;
-        if (about != NULL) {
-            json_object_set(about, "gpus", gpus);
-            json_array_append_new(holders, about);
-        }
-        json_decref(gpus);
+        found->item = xreallocarray(found->item, found->count + 1, sizeof *found->item);
+        found->item[found->count++] = (struct gpu_holder){ all.item[i], gpus };
     }
     processes_clear(&all);
-    for (i = 0; i < devices.count; i++)
-        free(devices.item[i].path);
-    return holders;
+    devices_clear(&devices);
+}
+
+void gpu_holders_clear(struct gpu_holders *found)
+{
+    size_t i;
+
+    for (i = 0; i < found->count; i++)
+        json_decref(found->item[i].gpus);
+    free(found->item);
+    *found = (struct gpu_holders){ 0 };
+}
+
+bool gpu_is_held_by(pid_t pid)
+{
+    struct devices devices = { 0 };
+    json_t        *gpus;
+
+    devices_list(&devices, NULL);
+    gpus = held_by(&devices, pid);
+    devices_clear(&devices);
+    json_decref(gpus);
+    return gpus != NULL;
+}
+
+static void devices_clear(struct devices *devices)
+{
+    size_t i;
+
+    for (i = 0; i < devices->count; i++)
+        free(devices->item[i].path);
 }
 
 static void devices_list(struct devices *devices, const bool *wanted)
