@@ -117,6 +117,31 @@ bool orphan_is_left(const struct orphan *orphan)
            network_of(orphan->process.pid) == network_of(getpid());
 }
 
+/* A process that has cleared its environment still descends from an agent. One that does not,
+ * such as a daemon, has only its environment or its control group. */
+bool orphans_run_of(const struct orphans *orphans, const struct process *process,
+                    char run[ORPHAN_RUN_ID_MAX], bool *is_running)
+{
+    const struct orphan *one, *end = orphans->item + orphans->count;
+    bool                 is_of_run;
+
+    *is_running = false;
+    is_of_run = run_of(process->pid, run) || cgroup_run_of(process->pid, run, ORPHAN_RUN_ID_MAX);
+    for (one = orphans->item; one < end; one++) {
+        if (one->is_gone || (!is_same(&one->process, process) &&
+                             (one->what != ORPHAN_AGENT ||
+                              !process_is_below(process->pid, one->process.pid))))
+            continue;
+        is_of_run = true;
+        *is_running = *is_running || one->is_running;
+        if (run[0] == '\0')
+            memcpy(run, one->run, sizeof one->run);
+    }
+    for (one = orphans->item; one < end && run[0] != '\0'; one++)
+        *is_running = *is_running || (one->is_running && strcmp(one->run, run) == 0);
+    return is_of_run;
+}
+
 void orphans_refresh(struct orphans *orphans)
 {
     struct processes      all;
@@ -192,11 +217,9 @@ static enum orphan_what what_is(pid_t pid, bool with_shells, char *run, bool *is
  * cleans up after the user who has called sudo. */
 static bool is_ours(pid_t pid)
 {
-    const char *caller = getuid() == 0 ? getenv("SUDO_UID") : NULL;
-    uid_t       uid;
+    uid_t uid;
 
-    return process_uid(pid, &uid) &&
-           (uid == getuid() || (caller != NULL && uid == (uid_t)strtoul(caller, NULL, 10)));
+    return process_uid(pid, &uid) && (uid == getuid() || uid == user_login());
 }
 
 /* Recognizes the agent by its executable, wherever that was copied to: the same file as ours,

@@ -69,6 +69,11 @@ void orphans_forget_gone(struct orphans *orphans);
  * more? Processes in a container are not our concern. */
 bool orphan_is_left(const struct orphan *orphan);
 
+/* Is this process of a run, also of another user's? Writes its id into run, "" if that is
+ * unknown, and whether the run is running. */
+bool orphans_run_of(const struct orphans *orphans, const struct process *process,
+                    char run[ORPHAN_RUN_ID_MAX], bool *is_running);
+
 /* Updates the listed processes; adds no new ones. */
 void orphans_refresh(struct orphans *orphans);
 

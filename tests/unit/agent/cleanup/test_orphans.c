@@ -289,6 +289,42 @@ static void test_agent_with_a_launcher(void **state)
     assert_false(rank->is_draining || agent->is_spared);
 }
 
+/* By its environment, or by the agent above it; another user's run is known by that, too. */
+static void test_run_of_a_process(void **state)
+{
+    struct world  *world = *state;
+    struct process process;
+    char           run[ORPHAN_RUN_ID_MAX];
+    bool           is_running;
+
+    start(world, "parent");
+    orphans_look(&world->orphans);
+    assert_true(process_read(world->rank, &process));
+    assert_true(orphans_run_of(&world->orphans, &process, run, &is_running));
+    assert_string_equal(run, world->run);
+    assert_true(is_running);
+    orphans_clear(&world->orphans);
+    kill(-world->group, SIGKILL);
+
+    start_outside(world, "parent", ""); /* it has cleared its environment */
+    wait_for_sleep(world);
+    orphans_look(&world->orphans);
+    assert_true(process_read(world->rank, &process));
+    assert_true(orphans_run_of(&world->orphans, &process, run, &is_running));
+    assert_string_equal(run, "");
+    assert_true(is_running);
+    orphans_clear(&world->orphans);
+    kill(-world->group, SIGKILL);
+
+    start(world, "rank"); /* nothing is above it */
+    orphans_look(&world->orphans);
+    assert_true(process_read(world->rank, &process));
+    assert_true(orphans_run_of(&world->orphans, &process, run, &is_running));
+    assert_false(is_running);
+    assert_true(process_read(getpid(), &process));
+    assert_false(orphans_run_of(&world->orphans, &process, run, &is_running));
+}
+
 static void test_agent_that_lost_its_launcher(void **state)
 {
     struct world  *world = *state;
@@ -448,6 +484,7 @@ int main(int argc, char **argv)
         TEST(test_looking_twice_adds_nothing),
         TEST(test_only_those_that_are_old_enough),
         TEST(test_agent_with_a_launcher),
+        TEST(test_run_of_a_process),
         TEST(test_agent_that_lost_its_launcher),
         TEST(test_agent_in_another_network),
         TEST(test_stopped_agent),
