@@ -106,7 +106,7 @@ static int line_parse(struct options *options, int argc, char **argv, char **own
         note_given(options, &settings);
     else
         saved_options_add(&options->given, &settings);
-    saved_options_add_copy(&options->copy_words, &settings);
+    saved_options_add_hosts(&options->host_words, &settings, options->command);
     /* Only now is -q known. */
     for (i = 0; i < notes.count && options->log_level >= LOG_WARN && own == NULL; i++)
         log_warn("%s", notes.item[i]);
@@ -186,7 +186,7 @@ void options_clear(struct options *options)
     strlist_clear(&options->env_files);
     strlist_clear(&options->push);
     strlist_clear(&options->exclude_paths);
-    strlist_clear(&options->copy_words);
+    strlist_clear(&options->host_words);
     free(options->script);
     strlist_clear(&options->args);
     free(options->master_addr);

@@ -155,6 +155,8 @@ struct options {
     char *run;  /* clean, attach, status, stop, resume; NULL: each has its own default */
 
     /* for muster resume, saved in the run's directory */
+    struct strlist host_words; /* of the command line: those that choose and reach hosts, for
+                                  another command of muster: see saved_options.h */
     struct strlist given;   /* these options as words; see saved_options.h */
     char          *resumed; /* the id of the run that continues; NULL: a new run */
     int            first_generation; /* of the run that continues */
@@ -171,7 +173,6 @@ struct options {
     enum copied_links links;
     struct strlist    exclude_paths; /* patterns (copy/path_pattern.h) */
     bool              gitignore;
-    struct strlist    copy_words; /* of the command line: those that muster bcast needs, too */
 
     /* bootstrap */
     bool  plan_only, apply, undo, record; /* if none is set: plan */

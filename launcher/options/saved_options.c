@@ -34,14 +34,16 @@ static void add_setting(struct strlist *words, const struct setting *setting)
     add_word(words, name, strcmp(setting->row->name, "env") == 0, setting->value);
 }
 
-void saved_options_add_copy(struct strlist *words, const struct settings *settings)
+void saved_options_add_hosts(struct strlist *words, const struct settings *settings,
+                             enum command command)
 {
     size_t i;
 
     for (i = 0; i < settings->count; i++) {
         const struct setting *setting = &settings->item[i];
 
-        if (strcmp(setting->row->name, "exclude") == 0 && setting->set == setting->row->set)
+        if (command != COMMAND_CLEAN && strcmp(setting->row->name, "exclude") == 0 &&
+            setting->set == setting->row->set)
             strlist_addf(words, "--exclude-host=%s", setting->value);
         else if (reaches_hosts(setting->row))
             add_setting(words, setting);

@@ -5,7 +5,6 @@
 
 #include "plan/copy_command.h"
 
-#include <ctype.h>
 #include <glob.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -13,12 +12,12 @@
 #include <unistd.h>
 
 #include "buffer.h"
+#include "options/shell_word.h"
 #include "xalloc.h"
 
 static bool  is_too_much(const char *path);
 static char *environment_of(const char *path);
 static bool  has(const char *dir, const char *pattern);
-static void  add_word(struct buffer *text, const char *word);
 
 char *copy_command(const struct options *options, const char *cwd, const char *path)
 {
@@ -37,9 +36,9 @@ char *copy_command(const struct options *options, const char *cwd, const char *p
     }
     if (access(full, F_OK) == 0 && !is_too_much(full)) {
         buffer_add_text(&text, "muster bcast");
-        for (i = 0; i < options->copy_words.count; i++)
-            add_word(&text, options->copy_words.item[i]);
-        add_word(&text, full);
+        for (i = 0; i < options->host_words.count; i++)
+            shell_word_add(&text, options->host_words.item[i]);
+        shell_word_add(&text, full);
         buffer_add(&text, "", 1);
     }
     free(full);
@@ -89,22 +88,4 @@ static bool has(const char *dir, const char *pattern)
         globfree(&found);
     free(full);
     return is_there;
-}
-
-/* Quotes the word if a shell would change it. */
-static void add_word(struct buffer *text, const char *word)
-{
-    const char *at = word;
-
-    buffer_add_text(text, " ");
-    while (isalnum((unsigned char)*at) || (*at != '\0' && strchr("_@%+=:,./-", *at) != NULL))
-        at++;
-    if (*at == '\0') {
-        buffer_add_text(text, word);
-        return;
-    }
-    buffer_add_text(text, "'");
-    for (at = word; *at != '\0'; at++)
-        buffer_add(text, *at == '\'' ? "'\\''" : at, *at == '\'' ? 4 : 1);
-    buffer_add_text(text, "'");
 }

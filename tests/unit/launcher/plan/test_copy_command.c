@@ -114,13 +114,13 @@ static void test_words(void **state)
     char          *cwd = xasprintf("%s/it's mine", top), *made, *expected;
 
     (void)state;
-    strlist_add(&options.copy_words, "--hostfile=my hosts");
-    strlist_add(&options.copy_words, "--ssh_port=2222");
+    strlist_add(&options.host_words, "--hostfile=my hosts");
+    strlist_add(&options.host_words, "--ssh_port=2222");
     made = copy_command(&options, cwd, "./x");
     expected = xasprintf("muster bcast '--hostfile=my hosts' --ssh_port=2222 '%s/it'\\''s mine/x'",
                          top);
     assert_string_equal(made, expected);
-    strlist_clear(&options.copy_words);
+    strlist_clear(&options.host_words);
     free(expected);
     free(made);
     free(cwd);
