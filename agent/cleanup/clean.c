@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cleanup/gpu_kill.h"
 #include "cleanup/orphans.h"
 #include "cleanup/stale_files.h"
 #include "clock.h"
 #include "frame.h"
 #include "guard/containment.h"
-#include "node/gpu_holders.h"
 #include "node/shm.h"
 #include "xalloc.h"
 #include "xevent.h"
@@ -30,6 +30,7 @@
 
 struct clean {
     struct orphans orphans;
+    struct gpu_kill gpus;
     bool           kill;
     bool           only_orphans; /* targets are only processes without an agent */
     bool           has_more;     /* there is more than the answer contains */
@@ -44,6 +45,7 @@ struct clean {
 };
 
 static void    again_cb(evutil_socket_t fd, short what, void *arg);
+static bool    ends_any(const struct clean *clean);
 static bool    all_gone(struct clean *clean);
 static bool    await_groups(struct clean *clean);
 static void    ask_to_end(struct clean *clean);
@@ -65,13 +67,17 @@ struct clean *clean_begin(struct event_base *base, const json_t *body,
     const json_t        *agent = json_object_get(body, "agent");
     double               grace_s = json_number_value(json_object_get(body, "grace_s")), stuck_s;
     const struct timeval at_once = { 0 };
+    struct gpu_kill      gpus;
     struct clean        *clean;
 
+    if (gpu_kill_init(&gpus, json_object_get(body, "kill_gpu"), err) < 0)
+        return NULL;
     if ((run != NULL && !json_is_string(run)) || grace_s < 0 || grace_s > GRACE_MAX_S) {
         err_set(err, "CLEAN frame: \"run\" or \"grace_s\" is invalid");
         return NULL;
     }
     clean = xcalloc(1, sizeof *clean);
+    clean->gpus = gpus;
     clean->kill = json_is_true(json_object_get(body, "kill"));
     clean->only_orphans = json_is_true(json_object_get(body, "orphans"));
     clean->run = run != NULL ? xstrdup(json_string_value(run)) : NULL;
@@ -87,6 +93,7 @@ struct clean *clean_begin(struct event_base *base, const json_t *body,
         .start = (uint64_t)json_integer_value(json_object_get(agent, "start")),
     };
     orphans_look(&clean->orphans);
+    gpu_kill_look(&clean->gpus, &clean->orphans, clean->kill);
     clean->kill_at_ns = clock_now_ns() + (int64_t)(grace_s * NS_PER_S);
     stuck_s = clean->only_orphans ? STUCK_LOST_S : STUCK_S;
     clean->give_up_at_ns = clean->kill_at_ns + (int64_t)(stuck_s * NS_PER_S);
@@ -99,6 +106,7 @@ void clean_free(struct clean *clean)
 {
     if (clean == NULL)
         return;
+    gpu_kill_clear(&clean->gpus);
     orphans_clear(&clean->orphans);
     free(clean->run);
     event_free(clean->again);
@@ -112,15 +120,16 @@ static void again_cb(evutil_socket_t fd, short what, void *arg)
     struct clean        *clean = arg;
     const struct timeval pause = clock_interval(LOOK_MS / 1000);
     int64_t              now_ns = clock_now_ns();
-    bool                 is_over = !clean->kill;
+    bool                 is_over = !ends_any(clean);
 
     (void)fd, (void)what;
-    if (clean->kill && all_gone(clean)) {
+    if (ends_any(clean) && all_gone(clean)) {
         if (orphans_are_full(&clean->orphans)) {
             clean->has_more = true;
             orphans_forget_gone(&clean->orphans);
         }
         orphans_look(&clean->orphans); /* processes that were started in between */
+        gpu_kill_look(&clean->gpus, &clean->orphans, clean->kill);
         is_over = all_gone(clean);
         ask_to_end(clean);
     }
@@ -134,6 +143,11 @@ static void again_cb(evutil_socket_t fd, short what, void *arg)
     xevent_add(clean->again, &pause);
 }
 
+static bool ends_any(const struct clean *clean)
+{
+    return clean->kill || clean->gpus.whose != GPU_KILL_NONE;
+}
+
 /* Are all known targets gone? */
 static bool all_gone(struct clean *clean)
 {
@@ -143,7 +157,7 @@ static bool all_gone(struct clean *clean)
     for (i = 0; i < clean->orphans.count; i++)
         if (is_awaited(clean, &clean->orphans.item[i]) && !clean->orphans.item[i].is_gone)
             return false;
-    return true;
+    return gpu_kill_is_over(&clean->gpus);
 }
 
 /* Waits for control groups of the processes. A process that exits stops being one of the run's
@@ -162,6 +176,7 @@ static bool await_groups(struct clean *clean)
  * about to kill them anyway. */
 static void ask_to_end(struct clean *clean)
 {
+    gpu_kill_ask(&clean->gpus);
     if (!clean->kill || clean->only_orphans)
         return;
     signal_targets(clean, SIGCONT);
@@ -180,6 +195,7 @@ static void kill_targets(struct clean *clean)
             is_target(clean, &clean->orphans.item[i]))
             containment_kill_below(&clean->orphans.item[i].process);
     signal_targets(clean, SIGKILL);
+    gpu_kill_force(&clean->gpus);
 }
 
 static void signal_targets(struct clean *clean, int signal)
@@ -203,10 +219,17 @@ static void finish(struct clean *clean)
             json_array_append_new(processes, json_of(&clean->orphans.item[i]));
     stale = clean->run != NULL ? json_array() : stale_files_list(clean->kill);
     clean->has_more = clean->has_more || orphans_are_full(&clean->orphans) ||
+                      clean->gpus.is_full ||
                       json_array_size(stale) == STALE_FILES_MAX;
     body = json_pack("{s:o, s:o, s:o, s:o}", "processes", processes, "shm", list_shm(clean),
                      "stale_files", stale, "gpu_holders",
-                     clean->only_orphans ? json_array() : gpu_holders(NULL));
+                     clean->only_orphans ? json_array()
+                                         : gpu_kill_list(&clean->gpus, &clean->orphans));
+    if (clean->gpus.problem != NULL)
+        json_object_set_new(body, "gpu_problem",
+                            json_pack("{s:o, s:b}", "why", json_text(clean->gpus.problem,
+                                                                     strlen(clean->gpus.problem)),
+                                      "denied", clean->gpus.is_denied));
     clean->has_more = shorten(body) || clean->has_more;
     json_object_set_new(body, "more", json_boolean(clean->has_more));
     clean->done(body, clean->arg);

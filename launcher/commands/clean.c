@@ -7,6 +7,8 @@
  *     te2  running  run      815   me   9 s  20261120-103000-c3d4  5 processes
  *     te2  in use   gpu 0    99    ann  2 h  -                     python3 x.py
  *
+ * Below it are the commands that end what was left alone (clean_gpus.h).
+ *
  * Nodes do not wait for each other. If one cannot be reached, the others are cleaned
  * nevertheless.
  * SPDX-License-Identifier: Apache-2.0
@@ -18,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commands/clean_gpus.h"
 #include "commands/table.h"
 #include "frame.h"
 #include "hostrange.h"
@@ -33,7 +36,7 @@
 #define MIB        (1024.0 * 1024.0)
 #define COLUMNS    8
 
-/* The arrays of CLEANED. Agents do not kill the processes in the last one. */
+/* The arrays of CLEANED. The processes in the last one are left alone without --kill-gpu. */
 static const char *const kinds[] = { "processes", "shm", "stale_files", "gpu_holders" };
 #define KINDS      (sizeof kinds / sizeof *kinds)
 #define KINDS_OURS (KINDS - 1)
@@ -74,8 +77,10 @@ const struct node_job clean_job = {
 /* The job's data: CLEANED, by node; NULL: it has not come. */
 static int clean_prepare(const struct run *run, void **data)
 {
-    *data = xcalloc(run->plan->nodes, sizeof(json_t *));
-    return 0;
+    int status = clean_gpus_check(run);
+
+    *data = status == 0 ? xcalloc(run->plan->nodes, sizeof(json_t *)) : NULL;
+    return status;
 }
 
 static void clean_free(const struct run *run, void *data)
@@ -99,11 +104,12 @@ static void clean_ask(struct run *run, struct node *node)
 {
     json_t *body = json_pack("{s:b, s:f}", "kill", run->options->kill, "grace_s",
                              run->options->grace_s);
+    bool    ends_any = run->options->kill || run->options->kill_gpu != NULL;
 
     if (run->options->run != NULL)
         json_object_set_new(body, "run", json_string(run->options->run));
-    node_enter(node, NODE_PROBING,
-               LOOK_S + (run->options->kill ? run->options->grace_s + STUCK_S : 0));
+    clean_gpus_ask(run, body);
+    node_enter(node, NODE_PROBING, LOOK_S + (ends_any ? run->options->grace_s + STUCK_S : 0));
     node_send(node, FRAME_CLEAN, body);
 }
 
@@ -145,6 +151,7 @@ static int clean_report(const struct run *run, int status, FILE *out, FILE *err)
             table_print(&table, out);
         print_more(run, out);
         print_clean(run, out);
+        clean_gpus_print(run, run->job_data, out);
     }
     (void)err;
     table_clear(&table);
@@ -172,7 +179,8 @@ static void print_clean(const struct run *run, FILE *out)
     for (n = 0; n < run->plan->nodes; n++) {
         for (items = 0, kind = 0; kind < KINDS; kind++)
             items += json_array_size(json_object_get(found_on(run, n), kinds[kind]));
-        if (found_on(run, n) != NULL && items == 0 && !is_true(found_on(run, n), "more"))
+        if (found_on(run, n) != NULL && items == 0 && !is_true(found_on(run, n), "more") &&
+            !clean_gpus_are_left(run, found_on(run, n)))
             strlist_add(&hosts, plan_label(&run->plan->node[n]));
     }
     if (hosts.count > 0) {
@@ -189,7 +197,7 @@ static bool any_left(const struct run *run)
     size_t        n, i, kind;
 
     for (n = 0; n < run->plan->nodes; n++) {
-        if (is_true(found_on(run, n), "more"))
+        if (is_true(found_on(run, n), "more") || clean_gpus_are_left(run, found_on(run, n)))
             return true;
         for (kind = 0; kind < KINDS_OURS; kind++)
             json_array_foreach(json_object_get(found_on(run, n), kinds[kind]), i, item)
@@ -248,7 +256,7 @@ static void list_node(const struct run *run, size_t node, struct table *table)
                 safe_of(item, "what"), item, safe_of(item, "path"));
     json_array_foreach(json_object_get(left, "gpu_holders"), i, item)
         if (!is_listed(processes, json_object_get(item, "pid")))
-            add_row(table, host, xstrdup("in use"), gpus_of(item), item,
+            add_row(table, host, xstrdup(clean_gpus_state(item)), gpus_of(item), item,
                     safe_of(item, "command"));
 }
 

@@ -37,6 +37,9 @@ static const char *const local_rank_words[] = { "modulo", "index", NULL };
 const struct option_row option_table[] = {
     { .group = "What to do", .name = "kill", FLAG(kill), .commands = FOR(CLEAN),
       .flags = OPTION_ARGV_ONLY, .help = "kill the processes found and remove the files" },
+    { .name = "kill-gpu", .arg = "WHAT", .set = set_kill_gpu, FIELD(kill_gpu),
+      .commands = FOR(CLEAN), .flags = OPTION_ARGV_ONLY,
+      .help = "end who has a GPU open: mine, a user, a PID" },
     { .name = "run", .arg = "ID", .set = set_run, FIELD(run), .commands = FOR(CLEAN),
       .flags = OPTION_ARGV_ONLY, .help = "only what this run left, even if it is running" },
     { .name = "to", .arg = "DIR", TEXT(to), .commands = FOR(BCAST) | FOR(COLLECT),

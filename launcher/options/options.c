@@ -207,6 +207,7 @@ void options_clear(struct options *options)
     free(options->skip);
     free(options->names);
     free(options->run);
+    free(options->kill_gpu);
     strlist_clear(&options->given);
     free(options->resumed);
     json_decref(options->last_world);

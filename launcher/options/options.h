@@ -149,6 +149,7 @@ struct options {
     bool   detach;
 
     bool  kill; /* clean */
+    char *kill_gpu; /* clean: whose processes on GPUs to end (kill_gpu.h); NULL: none */
     char *name; /* name of the run; NULL: none */
     bool  replace; /* first stop the run that has this name */
     char *shards_resume; /* the run whose remaining shards this run reads; NULL: none */

@@ -40,6 +40,9 @@ int options_check(struct options *options, struct error *err)
         return err_set(err, "which run, how many nodes? muster scale [OPTIONS] RUN --nodes N");
     if (options->kill_signal > 0 && options->run == NULL)
         return err_set(err, "which run? muster kill --signal=SIGNAL RUN");
+    if (options->kill_gpu != NULL && options->run != NULL)
+        return err_set(err, "--kill-gpu and --run exclude each other: the first ends what is not "
+                            "of a run");
     if (options->cost && options->run == NULL)
         return err_set(err, "--cost needs a run: muster status --cost RUN");
     if (options->plan_only + options->apply + options->undo + options->record > 1)

@@ -53,7 +53,9 @@ while len(head := sys.stdin.buffer.read(16)) == 16:
         send(21, {'processes': [{}] * 2000} if os.environ['FAKE'] == 'many' else
              {'processes': [{'pid': i, 'user': 'me', 'run': 'r', 'command': 'x'} for i in range(99)] +
                            [{'pid': 99, 'user': 'u' * 200000, 'command': '\033[31m' * 20000}],
-              'gpu_holders': [{'pid': 100, 'gpus': list(range(50000))}]})
+              'gpu_holders': [{'pid': 100, 'gpus': list(range(50000))}] +
+                             [{'pid': 7, 'user': 'x; reboot'}, {'pid': 8, 'user': '--all-hosts'}] +
+                             [{'pid': i, 'user': 'u%d' % i, 'mine': 1} for i in range(99)]})
     if kind == 15:
         send(19, {'left': 0})
         break
@@ -67,5 +69,8 @@ run env FAKE=long muster clean --agent ./fake -H node1:1
 is "long ones: 1" "$rc" 1
 ok "... are cut" test "$(wc -c <out)" -lt 30000
 took_at_most "... at once" 10 $(($(now_ms) - began))
+run env FAKE=long muster clean --agent ./fake -H node1:1 --kill
+ok "what it says of GPUs is cut, too" test "$(grep -c 'left alone$' out)" -le 64
+is "... a user becomes no command" "$(grep -c -e 'kill-gpu .*reboot' -e 'kill-gpu --all' out)" 0
 ok "... and do not move the others away" grep -Eq '^node1 .{1,120} x$' out
 finish

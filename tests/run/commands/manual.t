@@ -154,7 +154,7 @@ if command -v bash >/dev/null; then
         read -ra COMP_WORDS <<<"muster $word"; COMP_CWORD=2; _muster
         echo "$word: ${COMPREPLY[*]}"
     done' "$top_srcdir/contrib/completion/muster" 2>/dev/null | tr '\n' ';')" \
-        "clean --k: --kill;exec --k: ;exec --fo: --force_multi --fold;run --fo: --force_multi;"
+        "clean --k: --kill --kill-gpu;exec --k: ;exec --fo: --force_multi --fold;run --fo: --force_multi;"
     printf 'te1 slots=2\nte[2-3] slots=2\n' >hosts
     : >clever.py
     # completed WORDS...: what the completion offers for the last of them.
@@ -170,8 +170,9 @@ if command -v bash >/dev/null; then
     is "... and after '@' alone" "$(completed -H hosts -e te1 @)" "te1 te2 te3"
     is "what is refused is not offered" "$(completed status --a)" ""
     is "an option's words" "$(completed --recovery e) $(completed --max-wait '') $(completed --spot a)
-$(completed --notice-signal USR) $(completed --notice-signal no)" "elastic auto auto alibaba aws azure
-USR1 USR2 none"
+$(completed --notice-signal USR) $(completed --notice-signal no) $(completed clean --kill-gpu mi)" \
+        "elastic auto auto alibaba aws azure
+USR1 USR2 none mine"
     run muster --transport exec --name comes -H node1:2,node2:1 true
     is "runs, and then their nodes, for muster drain" "$(completed drain "")
 $(completed drain comes "") $(completed drain --within 5m comes node2)" "$(muster status |
