@@ -6,6 +6,7 @@
 #include "doctor/checkup.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,12 +14,16 @@
 #include "node/gpu.h"
 #include "node/gpu_holders.h"
 #include "node/shm.h"
+#include "xalloc.h"
 
 #define OLD_S      10 /* younger ones may be about to exit */
 #define MIB        (1024.0 * 1024.0)
 #define CLEAN_MEND "muster clean --kill"
+#define GPU_MEND   "muster clean --kill-gpu"
 
 static void shm_check(const struct checkup *checkup);
+static void holder_check(const struct checkup *checkup, const struct gpu_holder *holder,
+                         const struct orphans *orphans);
 
 void leftovers_check(const struct checkup *checkup)
 {
@@ -53,22 +58,53 @@ static void shm_check(const struct checkup *checkup)
 
 void holders_check(const struct checkup *checkup)
 {
-    json_t    *holders = gpu_holders(NULL), *holder;
-    json_int_t slots = json_integer_value(json_object_get(checkup->request, "slots"));
-    int        gpus = gpu_count();
-    size_t     i;
+    struct gpu_holders holders;
+    struct orphans     orphans = { 0 };
+    json_int_t         slots = json_integer_value(json_object_get(checkup->request, "slots"));
+    int                gpus = gpu_count();
+    size_t             i;
 
     checkup_fact(checkup, "gpus", json_integer(gpus));
     if (gpus > 0 && slots > gpus)
         checkup_find(checkup, CHECKUP_FAIL, "the last ranks fail with \"invalid device ordinal\"",
                      "write that number into the hostfile", "slots=%lld, but %d GPUs",
                      (long long)slots, gpus);
-    json_array_foreach(holders, i, holder)
-        checkup_find(checkup, CHECKUP_WARN, "CUDA out of memory at the start",
-                     "kill it if it is yours: muster clean --kill, or kill",
-                     "a GPU is in use by pid %lld of %s: %.100s",
-                     (long long)json_integer_value(json_object_get(holder, "pid")),
-                     json_string_value(json_object_get(holder, "user")),
-                     json_string_value(json_object_get(holder, "command")));
-    json_decref(holders);
+    gpu_holders_find(&holders, NULL);
+    if (holders.count > 0)
+        orphans_look(&orphans);
+    for (i = 0; i < holders.count && i < GPU_HOLDERS_MAX; i++)
+        holder_check(checkup, &holders.item[i], &orphans);
+    gpu_holders_clear(&holders);
+    orphans_clear(&orphans);
+}
+
+/* Names the command that ends it, which depends on whose it is: muster clean --kill ends what is of
+ * a run, --kill-gpu what is not, and neither what is of a run that is running. */
+static void holder_check(const struct checkup *checkup, const struct gpu_holder *holder,
+                         const struct orphans *orphans)
+{
+    json_t     *about = gpu_holder_about(holder);
+    const char *user = json_string_value(json_object_get(about, "user"));
+    bool        is_mine, is_of_run, is_running;
+    char        run[ORPHAN_RUN_ID_MAX], *mend;
+
+    if (about == NULL)
+        return;
+    is_mine = (uid_t)json_integer_value(json_object_get(about, "uid")) == user_login();
+    is_of_run = orphans_run_of(orphans, &holder->process, run, &is_running);
+    if (is_of_run && is_running && run[0] != '\0')
+        mend = xasprintf("wait, or: muster stop %s", run);
+    else if (is_of_run && is_running)
+        mend = xstrdup("wait, or: muster status, muster stop");
+    else if (is_mine)
+        mend = xstrdup(is_of_run ? CLEAN_MEND : GPU_MEND " mine");
+    else
+        mend = xasprintf(GPU_MEND " %s%s%s%s", strchr(user, ' ') != NULL ? "'" : "", user,
+                         strchr(user, ' ') != NULL ? "'" : "", geteuid() == 0 ? "" : " --sudo");
+    checkup_find(checkup, CHECKUP_WARN, "CUDA out of memory at the start", mend,
+                 "a GPU is in use by pid %lld of %s: %.100s",
+                 (long long)json_integer_value(json_object_get(about, "pid")), user,
+                 json_string_value(json_object_get(about, "command")));
+    free(mend);
+    json_decref(about);
 }

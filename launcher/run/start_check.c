@@ -202,7 +202,7 @@ static bool check_gpus(const struct run *run, struct node *node, const json_t *h
         if (run->options->require_idle_gpus) {
             node_fail(
                 node, "gpus", EXIT_CREATE,
-                "muster clean shows what earlier runs left there; --exclude omits the GPU",
+                "muster clean shows whose it is, and --kill-gpu ends it; --exclude omits the GPU",
                 "%s", words);
             return false;
         }

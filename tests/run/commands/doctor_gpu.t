@@ -21,6 +21,17 @@ sleep 1000 <root/dev/nvidia2 &
 holder=$!
 test_pids="$test_pids $holder"
 wait_for 5 grep -qsx sleep "/proc/$holder/comm"
+setpriv --reuid 65534 --clear-groups sleep 1000 <root/dev/nvidia3 &
+others=$!
+MUSTER_RUN_ID=20260101-000000-abcd sleep 1000 <root/dev/nvidia3 &
+of_run=$!
+test_pids="$test_pids $others $of_run"
+wait_for 5 grep -qsx sleep "/proc/$others/comm"
+wait_for 5 grep -qsx sleep "/proc/$of_run/comm"
+start muster --grace 1 -H node1:1 sh -c 'exec sleep 1007 <root/dev/nvidia0'
+launcher=$pid
+wait_for 20 pgrep -fx 'sleep 1007' >/dev/null
+rank=$(pgrep -fx 'sleep 1007')
 
 # says WHAT LEVEL NODES TEXT: a line does, in its columns.
 says() {
@@ -30,6 +41,16 @@ run muster doctor -H node1:4,node2:8 --json=said.json
 is "GPUs are broken: 2" "$rc" 2
 says "more slots than GPUs" FAIL node2 "slots=8, but 4 GPUs"
 says "a GPU in use" WARN "node\\[1-2\\]" "a GPU is in use by pid $holder of $(id -un): sleep 1000"
+mended() {
+    sed -n "s/.*a GPU is in use by pid $1 of .*; //p" out
+}
+is "... with the command that ends it" "$(mended "$holder")" "muster clean --kill-gpu mine"
+is "... or if it is another user's" "$(mended "$others")" "muster clean --kill-gpu $(id -un 65534)"
+is "... or of a run that is over" "$(mended "$of_run")" "muster clean --kill"
+is "... or of one that is running" "$(mended "$rank")" \
+    "wait, or: muster stop $(tr '\0' '\n' <"/proc/$rank/environ" | sed -n 's/^MUSTER_RUN_ID=//p')"
+kill "$launcher" "$others" "$of_run"
+wait_for 20 is_gone "$launcher"
 ok "NVML is the stub" grep -q '4 x NVML stub' said.json
 says "memory errors" FAIL "node\\[1-2\\]" "3 uncorrected memory errors"
 says "a GPU is slow" WARN "node\\[1-2\\]" "GPUs slowed down by heat or power: 1"
