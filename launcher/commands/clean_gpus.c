@@ -94,8 +94,9 @@ bool clean_gpus_are_left(const struct run *run, const json_t *found)
 
     if (json_object_get(found, "gpu_problem") != NULL)
         return true;
-    json_array_foreach(json_object_get(found, "gpu_holders"), i,
-                       holder) if (is_left(run, holder)) return true;
+    json_array_foreach(json_object_get(found, "gpu_holders"), i, holder)
+        if (is_left(run, holder))
+            return true;
     return false;
 }
 
@@ -126,8 +127,7 @@ static void note_node(struct notes *notes, const struct run *run, size_t node,
     const json_t *problem = json_object_get(found, "gpu_problem"), *holder;
     size_t        i, asked = 0;
 
-    json_array_foreach(json_object_get(found, "gpu_holders"), i, holder)
-    {
+    json_array_foreach(json_object_get(found, "gpu_holders"), i, holder) {
         asked += is_true(holder, "asked");
         if (is_true(holder, "asked"))
             note_asked(notes, run, node, holder);
