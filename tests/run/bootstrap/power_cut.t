@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 own_namespaces
-cut=$top_builddir/tests/run/bootstrap/cut
+programs=$top_builddir/tests/run/bootstrap
 chmod 755 "$tmp" # for apt, which fetches as another user
 mkdir machine
 
@@ -50,7 +50,7 @@ trial() {
     cp --sparse=always snapshot image
     disk=$(losetup -f --show image) || skip_all "no loop device"
     (cd trial && unshare -m -u sh "$here/bootstrap/trial" "$1" "$2" "$disk" \
-        "$top_builddir/agent/muster-agent" "$cut" >wrong 2>&1)
+        "$programs/do_request" "$programs/cut" >wrong 2>&1)
     losetup -d "$disk"
 }
 
