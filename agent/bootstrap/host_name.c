@@ -30,12 +30,13 @@ int step_host_name(struct bootstrap *b, struct finding *finding, struct error *e
         finding_note(finding, "the hostfile has '%s', which is not a host name", b->name);
         return 0;
     }
+    /* The file last: after a boot between the two, undo would not know the name that was there. */
     line = xasprintf("%s\n", b->name);
-    rc = changes_add_file(&finding->changes, NAME_FILE, line, 0644,
-                          "this is its name in the hostfile", err);
+    rc = changes_add_value(&finding->changes, NAME_NOW, b->name,
+                           "this is its name in the hostfile", err);
     if (rc == 0)
-        rc = changes_add_value(&finding->changes, NAME_NOW, b->name,
-                               "this is its name in the hostfile", err);
+        rc = changes_add_file(&finding->changes, NAME_FILE, line, 0644,
+                              "this is its name in the hostfile", err);
     free(line);
     return rc;
 }
