@@ -15,6 +15,7 @@
 
 #include "copy/bcast_receive_state.h"
 
+#define LINK_TRIES 1000
 #define PART_ITEMS 256 /* per call: a slow network disk may take 20 ms for each */
 
 enum pass { PASS_HARD_LINKS, PASS_REST, PASS_COUNT };
@@ -24,6 +25,7 @@ static bool is_in_pass(const struct item *item, unsigned pass);
 static void finish_item(struct bcast_receive *receiver, struct chunk chunk);
 static void link_file(struct bcast_receive *receiver, struct chunk chunk);
 static int  make_hard_link(const struct safe_place *from, const struct safe_place *to);
+static int  link_now(const struct safe_place *from, int dir_fd, const char *name);
 static void finish_dir(struct bcast_receive *receiver, struct chunk chunk,
                        const struct safe_place *place);
 static bool is_dangling(const struct safe_place *place);
@@ -129,13 +131,27 @@ static int make_hard_link(const struct safe_place *from, const struct safe_place
         now.st_dev == file.st_dev && now.st_ino == file.st_ino)
         return 0;
     safe_temporary(temporary);
-    if (linkat(from->dir_fd, from->name, to->dir_fd, temporary, 0) < 0)
+    if (link_now(from, to->dir_fd, temporary) < 0)
         return -1;
     if (safe_replace(to, temporary) < 0)
         error = errno;
     unlinkat(to->dir_fd, temporary, 0);
     errno = error;
     return error == 0 ? 0 : -1;
+}
+
+/* link(2) finds the file, and then says ENOENT if that is no longer what has this name: another
+ * node with the same disk may have replaced it. */
+static int link_now(const struct safe_place *from, int dir_fd, const char *name)
+{
+    struct stat file;
+    int         rc, tries = 0;
+
+    do
+        rc = linkat(from->dir_fd, from->name, dir_fd, name, 0);
+    while (rc < 0 && errno == ENOENT && ++tries < LINK_TRIES &&
+           fstatat(from->dir_fd, from->name, &file, AT_SYMLINK_NOFOLLOW) == 0);
+    return rc;
 }
 
 /* A directory that belongs to another user keeps its mode and time. */

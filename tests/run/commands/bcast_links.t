@@ -112,6 +112,22 @@ echo x >many_links/0
 for i in $(seq 400); do ln many_links/0 "many_links/$i"; done
 run muster bcast -H node1,node2,node3,node4 --to shared "$PWD/many_links"
 is "... to a disk that nodes share: no temporary link is left" "$rc $(find shared -type f | wc -l)" "0 401"
+# One of them gives the file its name anew while another one links to it.
+cat >replace.py <<'END'
+import os, sys
+while True:
+    with open("new", "w") as new:
+        new.write("x\n")
+    os.rename("new", sys.argv[1])
+END
+start python3 replace.py shared/many_links/0
+replacer=$pid
+for round in 1 2 3; do
+    rm shared/many_links/[1-9]*
+    run muster bcast -H node1 --to shared "$PWD/many_links"
+    is "... that is replaced meanwhile, round $round" "$rc" 0
+done
+kill "$replacer"
 rm to/src/deep/two to/src/one
 mkdir to/src/deep/two
 run muster bcast -H node1 src --to to
