@@ -5,6 +5,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 . "$(dirname "$0")/../lib.sh"
+. "$here/bootstrap/password_nodes.sh"
 nodes_agents= # it is about sending one
 . "$here/healthy.sh"
 . "$here/complaints.sh"
@@ -97,13 +98,7 @@ command -v mkfs.xfs >/dev/null && command -v growpart >/dev/null &&
     grep -qw xfs /proc/filesystems && xfs=yes
 command -v sudo >/dev/null && someone=someone
 
-nodes_prepare
-script_file "$tmp/node_sshd" <<END
-#!/bin/sh
-exec "$here/bootstrap/node_sshd" "$sshd_program" "\$@"
-END
-sshd_program=$tmp/node_sshd
-nodes_bridge
+fresh_machines
 hash=$(openssl passwd -6 'its pass, word')
 
 # fresh NODE NUMBER: its files, as an image of a cloud has them.

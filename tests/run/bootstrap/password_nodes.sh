@@ -1,22 +1,15 @@
 # password_nodes.sh - nodes that take a password of root, and no key yet
 #
-# After own_namespaces:
+# After own_namespaces, and with an EXIT trap that has nodes_stop:
 #
 #     password_nodes PASSWORD...   node1, node2 ..., one for each; muster finds no key for them
-#
-# and an EXIT trap that has nodes_stop. The caller's tests call nodes_stop themselves before they look
-# for leftovers.
+#     fresh_machines               only what comes before node_files and the like: each node has /etc
+#                                  and more of its own (node_sshd)
 # SPDX-License-Identifier: Apache-2.0
 
 password_nodes() {
     chmod 755 "$tmp"
-    nodes_prepare
-    script_file "$tmp/node_sshd" <<END
-#!/bin/sh
-exec "$here/bootstrap/node_sshd" "$sshd_program" "\$@"
-END
-    sshd_program=$tmp/node_sshd
-    nodes_bridge
+    fresh_machines
     node=0
     for password; do
         node=$((node + 1))
@@ -25,6 +18,16 @@ END
     cp "$nodes_dir/ssh_config" with_file
     sed -i '/IdentityFile\|IdentitiesOnly\|IdentityAgent/d' "$nodes_dir/ssh_config"
     use_nodes
+}
+
+fresh_machines() {
+    nodes_prepare
+    script_file "$tmp/node_sshd" <<END
+#!/bin/sh
+exec "$here/bootstrap/node_sshd" "$sshd_program" "\$@"
+END
+    sshd_program=$tmp/node_sshd
+    nodes_bridge
 }
 
 password_node() {
