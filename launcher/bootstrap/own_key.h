@@ -39,7 +39,7 @@ int own_key_settle(struct bootstrap *bootstrap);
 /* Returns what it did as a line of the agent's form, which the caller releases; NULL: nothing. */
 json_t *own_key_line(const struct own_key *own);
 
-/* Makes DIR/.ssh/id_ed25519 and its .pub, and DIR/.ssh if it is missing. -1 with err: then there
+/* Makes HOME/.ssh/id_ed25519 and its .pub, and HOME/.ssh if it is missing. -1 with err: then there
  * is no new file. */
 int own_key_make(const char *home, struct error *err);
 

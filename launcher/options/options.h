@@ -82,6 +82,8 @@ struct options {
     bool   sudo;          /* the agents are root, by sudo */
     int    sudo_password_fd; /* -1: not given */
     char  *agent;         /* NULL: the installed muster-agent */
+    struct strlist host_words; /* of the command line: those that choose and reach hosts, for
+                                  another command of muster (saved_options.h) */
 
     /* what runs */
     bool  module, no_python, no_local_rank;
@@ -156,8 +158,6 @@ struct options {
     char *run;  /* clean, attach, status, stop, resume; NULL: each has its own default */
 
     /* for muster resume, saved in the run's directory */
-    struct strlist host_words; /* of the command line: those that choose and reach hosts, for
-                                  another command of muster: see saved_options.h */
     struct strlist given;   /* these options as words; see saved_options.h */
     char          *resumed; /* the id of the run that continues; NULL: a new run */
     int            first_generation; /* of the run that continues */

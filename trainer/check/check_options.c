@@ -50,6 +50,10 @@ static const struct option_row {
       "nccl, gloo or auto: nccl if every rank\n"
       "has its own GPU",
       NULL, NULL },
+    { "python", 0, KIND_TEXT, FIELD(python), 0, 0, NULL, "PROGRAM",
+      "for a node without NCCL: the Python whose\n"
+      "packages have it (python3 on PATH)",
+      NULL, NULL },
     { "timeout", 'T', KIND_SECONDS, FIELD(timeout_s), 1, 86400, "30", "TIME",
       "longest wait for the other ranks", NULL, NULL },
     { "json", 'J', KIND_TEXT, FIELD(json), 0, 0, NULL, "FILE",
@@ -60,10 +64,6 @@ static const struct option_row {
       "also write all results as an HTML page", NULL, NULL },
     { "nccl-tests", 0, KIND_SWITCH, FIELD(nccl_tests), 0, 0, NULL, NULL,
       "only the collectives, in nccl-tests' columns", NULL, NULL },
-    { "python", 0, KIND_TEXT, FIELD(python), 0, 0, NULL, "FILE",
-      "for a node without NCCL: the Python whose\n"
-      "packages have it (python3 on PATH)",
-      NULL, NULL },
     { "help", 'h', KIND_HELP, 0, 0, 0, NULL, NULL, "print this help", NULL, NULL },
 #undef FIELD
 };

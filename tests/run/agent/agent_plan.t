@@ -5,13 +5,14 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import sys
 import time
 
 sys.dont_write_bytecode = True  # nothing into the source tree
-from agent_driver import (Agent, complete, DEADLINE_S, main, plan_error, python, PYTHON, SCRATCH,
+from agent_driver import (Agent, AGENT, complete, DEADLINE_S, main, plan_error, python, PYTHON, SCRATCH,
                           SHOW, Skip)
 
 
@@ -29,6 +30,44 @@ def test_what_is_missing_is_named():
     assert error['code'] == 73 and plain in error['text'], error
     error = plan_error(['true'], pid_file='/no/such/dir/pid')
     assert error['code'] == 73 and '/no/such/dir/pid' in error['text'], error
+
+
+IN_MEMORY = """import os, sys
+memory = os.memfd_create('agent', 0)
+with open(sys.argv[1], 'rb') as file:
+    os.write(memory, file.read())
+os.execv(f'/proc/self/fd/{memory}', sys.argv[1:])
+"""
+
+
+def test_programs_beside_the_agent():
+    beside = os.path.join(SCRATCH, 'beside')
+    os.makedirs(os.path.join(beside, 'sent'))
+    program = shutil.copy(AGENT, beside)
+    script = os.path.join(beside, 'sent', 'hello')
+    with open(script, 'w', encoding='ascii') as file:
+        file.write('#!/bin/sh\necho hello from $0\n')
+    os.chmod(script, 0o755)
+    agent = Agent(program=program)
+    agent.run(['sent/hello'], beside_agent=True)
+    agent.finish()
+    assert agent.out() == f'hello from {script}\n'.encode(), agent.output
+
+    for start, code, text in (({'program': program}, 127, f'{beside}/sent/none'),
+                              ({'before': python(IN_MEMORY)}, 126, 'only in memory')):
+        agent = Agent(**start)
+        agent.plan(['sent/none'], beside_agent=True)
+        error = agent.wait('ERROR').body
+        assert error['code'] == code and text in error['text'], error
+        agent.finish()
+
+
+def test_a_working_directory_may_be_optional():
+    agent, _ = complete(['pwd'], cwd='/no/such/dir', cwd_optional=True)
+    assert agent.exit_of()['code'] == 0
+    assert agent.out() == f'{os.getcwd()}\n'.encode(), agent.output
+    agent, _ = complete(['pwd'], cwd='/', cwd_optional=True)
+    assert agent.out() == b'/\n', agent.output
 
 
 def test_exec_failures_are_named():

@@ -23,7 +23,7 @@ echo "its password" >password
 password_nodes "$(cat password)" "$(cat password)"
 : >conf
 
-# bootstrap OPTIONS: with the password, which nobody types.
+# bootstrap OPTIONS: with the password, from a file.
 bootstrap() {
     run muster bootstrap --password-fd 7 --only key "$@" 7<password
 }

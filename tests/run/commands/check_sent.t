@@ -57,6 +57,10 @@ cd "$tmp" || exit 1
 run muster check --grace 2 --quick --html page.html
 is "for one that it has: passed" "$rc" 0
 ok "... and written" test -s page.html
+run muster check -v --grace 2 --quick -H localhost,node1
+is "this machine among them: passed" "$rc" 0
+is "... nothing is copied to where it is" "$(find "$sent/lib" -type f)" ""
+ok "... only to the other one" grep -q '^node1: .*nothing sent' err
 run muster check --quick -H node1,node9
 is "a node that is not there: 68" "$rc" 68
 ok "... is named" grep -q 'unknown name: node9' err
@@ -88,6 +92,22 @@ done
 
 ok "what is in place of NCCL there got our libstdc++" sh -c \
     "tr -s ' \n' ' ' <out | grep -q 'muster-train-cuda.so: undefined symbol: wheel_add'"
+
+# NCCL's place is taken by a plugin that needs a library, which only a Python package has.
+packages=$tmp/empty/python/lib/python3.9/site-packages/nvidia/nccl/lib
+mkdir -p "$packages"
+mount --bind /proc "$tmp/empty/proc"
+cp "$top_builddir/tests/unit/trainer/comm/wheel_plugin.so" "$tmp/empty/sent/muster-train-cuda.so"
+cp "$top_builddir/tests/unit/trainer/comm/wheel_library.so" "$packages/libmuster_wheel.so.1"
+why_no_nccl() {
+    run chroot "$tmp/empty" /sent/muster-check -n 1 "$@" barrier
+    tr -s ' \n' ' ' <out | sed -n 's/.*: no NCCL: \(.*\) reach .*/\1/p'
+}
+is "the loader does not find what a plugin needs" "$(why_no_nccl)" \
+    "libmuster_wheel.so.1: cannot open shared object file: No such file or directory"
+is "--python does" "$(why_no_nccl --python=/python/bin/python3)" \
+    "muster-train-cuda.so belongs to another version of muster-train"
+umount "$tmp/empty/proc"
 
 # An agent without the directory beside it.
 cp "$top_builddir/agent/muster-agent" .

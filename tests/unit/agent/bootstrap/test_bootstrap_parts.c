@@ -221,6 +221,14 @@ static void expect_line(const struct disks *disks, const char *name, const char 
 /* The line of the settings that names a disk names no other one. */
 static void the_line_for_a_disk(void **state)
 {
+    static const struct {
+        const char *change, *line; /* line: of vdb then */
+    } rows[] = {
+        { "for disk in vdb vdc; do tune2fs -L '' $root/dev/$disk >/dev/null; done",
+          "uuid = 22222222-2222-2222-2222-222222222222" },
+        { "cp $root/dev/vdb $root/dev/vdc", "serial = s-b" },
+        { "echo s-b >$root/sys/class/block/vdc/serial", "" },
+    };
     char         root[] = "/tmp/muster-test-disks.XXXXXX";
     struct disks disks;
     size_t       i;
@@ -238,20 +246,12 @@ static void the_line_for_a_disk(void **state)
     expect_line(&disks, "vdc", "uuid = 33333333-3333-3333-3333-333333333333");
     disks_clear(&disks);
 
-    run_shell(root, "for disk in vdb vdc; do tune2fs -L '' $root/dev/$disk >/dev/null; done");
-    disks_read(&disks, root);
-    expect_line(&disks, "vdb", "uuid = 22222222-2222-2222-2222-222222222222");
-    disks_clear(&disks);
-
-    run_shell(root, "cp $root/dev/vdb $root/dev/vdc");
-    disks_read(&disks, root);
-    expect_line(&disks, "vdb", "serial = s-b");
-    disks_clear(&disks);
-
-    run_shell(root, "echo s-b >$root/sys/class/block/vdc/serial");
-    disks_read(&disks, root);
-    expect_line(&disks, "vdb", "");
-    disks_clear(&disks);
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        run_shell(root, rows[i].change);
+        disks_read(&disks, root);
+        expect_line(&disks, "vdb", rows[i].line);
+        disks_clear(&disks);
+    }
     run_shell(root, "rm -r $root");
 }
 
