@@ -115,7 +115,8 @@ def test_without_credit_the_rank_waits_and_memory_is_bounded():
             return 'pipe' in wchan.read() and 'poll' in own.read()
     if not os.access(f'/proc/{pid}/wchan', os.R_OK):
         raise Skip('no wchan here')
-    wait_until(is_blocked, 'rank blocked on its pipe')
+    # At first the agent, too, may not have woken for what is in the pipe.
+    wait_until(lambda: is_blocked() and len(agent.out()) >= 1000, 'rank blocked on its pipe')
     assert len(agent.out()) == 1000
     assert agent.rss_kb() < 16 << 10 or SANITIZED
     agent.send('CREDIT', struct.pack('>I', 5))
