@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "exit_code.h"
 #include "sanitize.h"
 #include "transport/nonce.h"
@@ -18,6 +19,7 @@
 #define LINE_MAX_BYTES 4096 /* an answer is short; longer lines are noise */
 #define TAIL_BYTES     4096
 #define PUSHES_MAX     8    /* the script asks once per place that it tries */
+#define PUSH_BYTES_PER_S (4 * 1024) /* a push that is slower is as good as none */
 
 /* For every login shell, the text after "sh -c" is one word in single quotes, so it must
  * contain no quote, '!' (csh), backslash (fish) or line break. If the agent exists, only
@@ -167,6 +169,19 @@ enum agent_start_result agent_start_feed(struct agent_start *start, struct evbuf
     return AGENT_START_MORE;
 }
 
+bool agent_start_goes_on(struct agent_start *start, uint64_t left)
+{
+    double most_s, took_s;
+    bool   has_moved = left != start->left;
+
+    if (start->pushes == 0)
+        return false;
+    start->left = left;
+    most_s = (double)start->agent->size / PUSH_BYTES_PER_S;
+    took_s = (double)(clock_now_ns() - start->pushed_ns) / NS_PER_S;
+    return has_moved && took_s < most_s;
+}
+
 void agent_start_end(struct agent_start *start, struct evbuffer *in)
 {
     skip_noise(start, in, evbuffer_get_length(in));
@@ -177,6 +192,17 @@ void agent_start_noise(const struct agent_start *start, char *text, size_t size)
     size_t count = evbuffer_get_length(start->tail);
 
     sanitize_tail((const char *)evbuffer_pullup(start->tail, -1), count, text, size);
+}
+
+void agent_start_hint(const struct agent_start *start, int status, const char *to,
+                      struct conn_failure *why)
+{
+    if (start->has_echo || status == 0)
+        conn_failure_hint(why, "another command seems to run in place of ours: is there a command= "
+                               "in ~/.ssh/authorized_keys, or a ForceCommand in sshd_config? try: "
+                               "ssh %s true", to);
+    else if (status > 0)
+        conn_failure_hint(why, "try: ssh %s true", to);
 }
 
 void agent_end_text(int status, char *text, size_t size)
@@ -213,6 +239,7 @@ static int take_answer(struct agent_start *start, const char *answer, struct con
         if (++start->pushes > PUSHES_MAX)
             return conn_failure_set(why, EXIT_PROTOCOL, "the node asked for the agent %d times",
                                     start->pushes);
+        start->pushed_ns = clock_now_ns();
         evbuffer_add_reference(start->out, start->agent->bytes, start->agent->size, NULL, NULL);
         return AGENT_START_PUSH;
     }
@@ -225,6 +252,8 @@ static int take_answer(struct agent_start *start, const char *answer, struct con
                                  "the agent needs a directory on this node from which programs "
                                  "may run: set XDG_CACHE_HOME there, or install python3");
     }
-    start->noise += FRAME_NONCE_CHARS + strlen(answer) + 1; /* an echo of the opening line */
+    start->has_echo = start->has_echo || (answer[0] == ' ' &&
+                      strncmp(answer + 1, start->agent->sha256, strlen(start->agent->sha256)) == 0);
+    start->noise += FRAME_NONCE_CHARS + strlen(answer) + 1;
     return AGENT_START_MORE;
 }

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <event2/buffer.h>
 
@@ -32,6 +33,10 @@ char *agent_start_command(const struct agent_file *agent, enum agent_push push);
 /* The script in the command of agent_start_command(). */
 extern const char agent_start_script[];
 
+/* How long a login shell may take, in times of --connect-timeout: its profile may be slow. The
+ * same limits the silence of a node that is given the agent. */
+#define AGENT_START_TIMES 2
+
 enum agent_start_result {
     AGENT_START_FAILED = -1, /* see why */
     AGENT_START_MORE,        /* call again when more input has come */
@@ -46,6 +51,9 @@ struct agent_start {
     size_t                   noise;  /* bytes skipped */
     struct evbuffer         *tail;   /* the last noise bytes */
     int                      pushes;
+    bool                     has_echo;  /* the opening line came back */
+    int64_t                  pushed_ns; /* when the last push began */
+    uint64_t                 left;      /* see agent_start_goes_on() */
 };
 
 /* Queues the opening line in out (borrowed). Returns -1 if no nonce could be made. */
@@ -58,11 +66,21 @@ void agent_start_clear(struct agent_start *start);
 enum agent_start_result agent_start_feed(struct agent_start *start, struct evbuffer *in,
                                          struct conn_failure *why);
 
+/* After a deadline: does a push go on, if left bytes are on their way now? A slow line needs as
+ * many deadlines as it needs, within reason. */
+bool agent_start_goes_on(struct agent_start *start, uint64_t left);
+
 /* No more input will come: treats the rest of in as noise. */
 void agent_start_end(struct agent_start *start, struct evbuffer *in);
 
 /* Writes the end of the noise into text, safe to print; "" if there was none. */
 void agent_start_noise(const struct agent_start *start, char *text, size_t size);
+
+/* Says in why's hint what to look for, if another command may have run in place of ours: one that
+ * echoes, as cat does, or one that is satisfied. status: as it exited, -1: it did not. to: what ssh
+ * needs to get there, "te1". */
+void agent_start_hint(const struct agent_start *start, int status, const char *to,
+                      struct conn_failure *why);
 
 #define AGENT_END_MAX 112 /* bytes that agent_end_text() may need */
 

@@ -22,7 +22,9 @@
 
 /* How long sent bytes may stay unacknowledged before TCP gives up: longer than --dead-after, so
  * that muster reports first, with a better message. */
-#define USER_TIMEOUT_MS 30000
+#define RUN_SILENCE_S 30.0
+/* At the start the limit is shorter, but a packet that is lost twice is no silence. */
+#define LEAST_SILENCE_S 2.0
 
 /* On a bad line a lost packet should be sent again soon, not after ever longer pauses: five
  * losses in a row would take 15 s, which is all of --dead-after. Linux 6.15 can limit the
@@ -187,17 +189,40 @@ static void connected_cb(evutil_socket_t fd, short what, void *arg)
     d->done(fd, NULL, d->arg); /* last: it may free d */
 }
 
+void dial_limit_silence(int fd, double seconds)
+{
+    double       limit_s = seconds > LEAST_SILENCE_S ? seconds : LEAST_SILENCE_S;
+    unsigned int limit_ms = (unsigned int)((seconds > 0 ? limit_s : RUN_SILENCE_S) * 1e3);
+    int          is_probed = seconds > 0, every_s = 1;
+    int          idle_s = limit_s > 4 ? (int)(limit_s / 2) : 1;
+
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof limit_ms);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof every_s);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &is_probed, sizeof is_probed);
+}
+
+bool dial_is_silent(int fd, double seconds)
+{
+    struct tcp_info info;
+    socklen_t       size = sizeof info;
+
+    return fd >= 0 && getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
+           (info.tcpi_unacked > 0 || info.tcpi_probes > 0) &&
+           info.tcpi_last_ack_recv >= seconds * 1e3;
+}
+
 /* libssh does not disable Nagle's algorithm, which with delayed ACKs costs 40 ms per stage.
  */
 static void set_options(int fd, int segment_bytes)
 {
     int          on = 1;
-    unsigned int limit_ms = USER_TIMEOUT_MS, pause_ms = RESEND_MOST_MS;
+    unsigned int pause_ms = RESEND_MOST_MS;
 
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     setsockopt(fd, IPPROTO_TCP, TCP_RTO_MAX_MS, &pause_ms, sizeof pause_ms);
     setsockopt(fd, IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS, &on, sizeof on);
-    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof limit_ms);
+    dial_limit_silence(fd, 0);
     if (segment_bytes > 0)
         setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &segment_bytes, sizeof segment_bytes);
 }

@@ -36,9 +36,6 @@
 #define SSH_FAILED       255             /* exit status of ssh itself, not of the agent */
 #define SSH_KILLED       (-1)            /* ... and none: a signal killed it */
 #define STEPS            3               /* connection, key exchange and login: one deadline */
-#define SHELL_S          20.0            /* for a login shell with a slow profile */
-#define ELSEWHERE_S      10.0            /* for another try, after a first one that took long */
-#define PUSH_BYTES_PER_S (64 * 1024)     /* a push may take this long on a slow link */
 #define READ_MAX         (256 * 1024)    /* bytes per turn of the loop */
 #define END_S            5.0             /* from the end of ssh's output until ssh exits */
 #define LOOK_MS          2               /* between two checks whether ssh has exited */
@@ -70,6 +67,7 @@ static void  openssh_free(struct conn *conn);
 static int   begin(struct conn_openssh *c, struct error *err);
 static void  make_argv(const struct conn_openssh *c, struct strlist *argv);
 static void  late_cb(evutil_socket_t fd, short what, void *arg);
+static double shell_s(const struct conn_openssh *c);
 static void  start_in_turn(struct conn_openssh *c);
 static bool  try_elsewhere(struct conn_openssh *c);
 static void  run_ssh(void *arg);
@@ -225,12 +223,24 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
     (void)fd, (void)what;
     if (c->is_pausing) {
         start_in_turn(c);
+    } else if (agent_start_goes_on(&c->start, evbuffer_get_length(c->out))) {
+        set_deadline(c, shell_s(c));
     } else if (!try_elsewhere(c)) {
         last_words(c, said, sizeof said);
-        conn_failure_set(&why, EXIT_WAITED, "ssh did not reach the agent in time%s%s",
-                         said[0] != '\0' ? ": " : "", said);
+        if (c->start.pushes > 0 && evbuffer_get_length(c->out) > 0)
+            conn_failure_set(&why, EXIT_UNREACHABLE, "the node took no more of the agent for %g s",
+                             shell_s(c));
+        else
+            conn_failure_set(&why, EXIT_WAITED, "ssh did not reach the agent in time%s%s",
+                             said[0] != '\0' ? ": " : "", said);
+        agent_start_hint(&c->start, -1, c->target.host, &why);
         end(c, &why);
     }
+}
+
+static double shell_s(const struct conn_openssh *c)
+{
+    return AGENT_START_TIMES * c->target.connect_timeout_s;
 }
 
 static void start_in_turn(struct conn_openssh *c)
@@ -264,7 +274,7 @@ static void run_ssh(void *arg)
     c->is_pausing = false;
     c->conn.ops->stage("connect", c->conn.arg);
     set_deadline(c, STEPS * c->target.connect_timeout_s +
-                        (c->push == PUSH_ELSEWHERE ? ELSEWHERE_S : SHELL_S));
+                        (c->push == PUSH_ELSEWHERE ? c->target.connect_timeout_s : shell_s(c)));
     if (begin(c, &err) == 0)
         return;
     conn_failure_set(&why, EXIT_INTERNAL, "%s", err.text);
@@ -314,7 +324,7 @@ static void talk(struct conn_openssh *c)
         result = agent_start_feed(&c->start, c->in, &why);
         if (result == AGENT_START_PUSH) {
             log_info("%s: pushing the agent (%zu bytes)", c->target.host, c->agent->size);
-            set_deadline(c, SHELL_S + (double)c->agent->size / PUSH_BYTES_PER_S);
+            set_deadline(c, shell_s(c));
             xevent_add(c->writable, NULL);
         }
     } while (result == AGENT_START_PUSH);
@@ -561,7 +571,7 @@ static void explain_shell(struct conn_openssh *c, int status, const char *said,
         conn_failure_hint(why, "the agent was pushed but does not start: is %s built for this "
                                "node's processor?", c->agent->path);
     else
-        conn_failure_hint(why, "try: ssh %s true", c->target.host);
+        agent_start_hint(&c->start, status, c->target.host, why);
 }
 
 /* Makes the last call into ops: the callee may free c. */

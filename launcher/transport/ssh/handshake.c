@@ -12,11 +12,13 @@
 
 #include "transport/ssh/handshake.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include <libssh/libssh.h>
@@ -24,6 +26,7 @@
 #include "clock.h"
 #include "exit_code.h"
 #include "log.h"
+#include "transport/dial.h"
 #include "transport/login.h"
 #include "transport/ssh/known_hosts.h"
 #include "transport/ssh/proxy_turn.h"
@@ -85,6 +88,8 @@ static void  password_cb(void *arg);
 static int   step_agent(struct handshake *h);
 static void  late_cb(evutil_socket_t fd, short what, void *arg);
 static void  kex_late(struct handshake *h);
+static void  silent(struct handshake *h);
+static bool  was_silent(const struct handshake *h);
 static bool  has_banner(const struct handshake *h);
 static void  news_cb(void *arg);
 static void  advance(struct handshake *h);
@@ -202,6 +207,7 @@ static int step_kex(struct handshake *h)
         h->session = ssh_session_new(h->route.fd, &h->host->config, &h->host->known, &err);
         if (h->session == NULL)
             return conn_failure_set(&h->why, EXIT_INTERNAL, "%s", err.text);
+        dial_limit_silence(h->route.fd, h->timeout_s);
         h->route.fd = -1; /* the session owns it from now on */
     }
     rc = ssh_connect(h->session);
@@ -221,6 +227,8 @@ static int kex_failed(struct handshake *h)
     const struct ssh_config *config = &h->host->config;
     const char              *text = ssh_get_error(h->session);
 
+    if (was_silent(h))
+        return -1;
     if (has_banner(h))
         return conn_failure_set(&h->why, EXIT_PROTOCOL, "%s (server: %s)", text,
                                 ssh_get_serverbanner(h->session));
@@ -363,13 +371,13 @@ static void password_cb(void *arg)
 
 static int step_agent(struct handshake *h)
 {
-    double before = h->remote.timeout_s;
-    int    rc;
+    int pushes, rc;
 
     if (h->remote.session == NULL)
-        remote_init(&h->remote, h->session, &h->host->config, h->agent, h->name);
+        remote_init(&h->remote, h->session, &h->host->config, h->agent, h->name, h->timeout_s);
+    pushes = h->remote.start.pushes;
     rc = remote_step(&h->remote, &h->why);
-    if (h->remote.timeout_s > before && rc == 0)
+    if (h->remote.start.pushes > pushes && rc == 0)
         set_deadline(h, h->remote.timeout_s);
     return rc;
 }
@@ -389,13 +397,16 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
         advance(h);
         return;
     }
-    if (h->stage == STAGE_AGENT && remote_try_elsewhere(&h->remote)) {
+    if (h->stage == STAGE_AGENT &&
+        (remote_push_goes_on(&h->remote) || remote_try_elsewhere(&h->remote))) {
         set_deadline(h, h->remote.timeout_s);
         advance(h);
         return;
     }
     if (h->stage <= STAGE_CONNECT)
         route_late(&h->route, limit_s, &h->why);
+    else if (has_banner(h) && dial_is_silent(ssh_get_fd(h->session), limit_s / 2))
+        silent(h);
     else if (h->stage == STAGE_KEX)
         kex_late(h);
     else if (h->stage == STAGE_AGENT)
@@ -403,6 +414,21 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
     else
         conn_failure_set(&h->why, EXIT_WAITED, "no answer within %g s", limit_s);
     fail(h);
+}
+
+/* The node is gone, or the way to it. */
+static void silent(struct handshake *h)
+{
+    conn_failure_set(&h->why, EXIT_UNREACHABLE,
+                     "the node fell silent: it confirmed nothing for %g s", h->timeout_s);
+    conn_failure_hint(&h->why, "is it up, and is the network between it and this machine?");
+}
+
+/* Has TCP given up, as dial_limit_silence() lets it do? */
+static bool was_silent(const struct handshake *h)
+{
+    return h->session != NULL &&
+           strstr(ssh_get_error(h->session), strerror(ETIMEDOUT)) != NULL;
 }
 
 static void kex_late(struct handshake *h)
@@ -459,6 +485,7 @@ static void advance(struct handshake *h)
         fail(h);
     } else if (h->stage == STAGE_DONE) {
         stop_waiting(h);
+        dial_limit_silence(ssh_get_fd(h->session), 0);
         h->ops->done(&h->remote, h->arg);
     } else if (h->is_waiting_for_password) {
         stop_watching(h);
@@ -472,7 +499,7 @@ static void enter(struct handshake *h, enum stage next)
     h->stage = next;
     if (next == STAGE_DONE)
         return;
-    set_deadline(h, next == STAGE_AGENT ? REMOTE_TIMEOUT_S : h->timeout_s);
+    set_deadline(h, next == STAGE_AGENT ? AGENT_START_TIMES * h->timeout_s : h->timeout_s);
     h->ops->stage(stages[next].name, h->arg);
 }
 
@@ -486,6 +513,8 @@ static void set_deadline(struct handshake *h, double seconds)
 static void fail(struct handshake *h)
 {
     stop_waiting(h);
+    if (was_silent(h))
+        silent(h);
     h->why.stage = stages[h->stage].name;
     h->ops->failed(&h->why, h->arg); /* may free h */
 }

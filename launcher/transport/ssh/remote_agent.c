@@ -8,15 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+
+#include <linux/sockios.h>
 
 #include "exit_code.h"
 #include "log.h"
 #include "sanitize.h"
 #include "xalloc.h"
 
-#define PUSH_BYTES_PER_S (64 * 1024) /* a push may take this long on a slow link */
-
-static void end_shell(struct remote *r);
+static void     end_shell(struct remote *r);
+static uint64_t bytes_left(const struct remote *r);
 static void begin_again(struct remote *r, enum agent_push push);
 static int  open_channel(struct remote *r, struct conn_failure *why);
 static int  run_command(struct remote *r, struct conn_failure *why);
@@ -24,14 +26,16 @@ static int  talk(struct remote *r, struct conn_failure *why);
 static int  result_of(struct remote *r, int rc, const char *what,
                       struct conn_failure *why);
 static int  ended_early(struct remote *r, struct conn_failure *why);
+static void hint(const struct remote *r, int status, struct conn_failure *why);
 static void describe_shell(struct remote *r, char *text, size_t size);
 static void describe_end(const struct ssh_stream *stream, char *text, size_t size);
 
 void remote_init(struct remote *r, ssh_session session, const struct ssh_config *config,
-                 const struct agent_file *agent, const char *host)
+                 const struct agent_file *agent, const char *host, double connect_timeout_s)
 {
     *r = (struct remote){ .session = session, .config = config, .agent = agent, .host = host,
-                          .timeout_s = REMOTE_TIMEOUT_S };
+                          .connect_timeout_s = connect_timeout_s,
+                          .timeout_s = AGENT_START_TIMES * connect_timeout_s };
 }
 
 void remote_clear(struct remote *r)
@@ -72,6 +76,21 @@ bool remote_close_input(struct remote *r)
     return r->is_ending;
 }
 
+bool remote_push_goes_on(struct remote *r)
+{
+    return !r->is_ending && agent_start_goes_on(&r->start, bytes_left(r));
+}
+
+/* Counts the bytes that we have not given to libssh, and those of its socket that the node has not
+ * confirmed; a proxy command: that it has not read. */
+static uint64_t bytes_left(const struct remote *r)
+{
+    int queued = 0;
+
+    ioctl(ssh_get_fd(r->session), SIOCOUTQ, &queued);
+    return evbuffer_get_length(r->stream.out) + (uint64_t)queued;
+}
+
 bool remote_try_elsewhere(struct remote *r)
 {
     if (!r->is_running || r->is_ending || r->start.pushes > 0 || r->push != PUSH_IF_MISSING)
@@ -79,7 +98,7 @@ bool remote_try_elsewhere(struct remote *r)
     log_info("%s: the shell or the agent in its cache does not answer, trying another place",
              r->host);
     begin_again(r, PUSH_ELSEWHERE);
-    r->timeout_s = REMOTE_ELSEWHERE_S;
+    r->timeout_s = r->connect_timeout_s;
     return true;
 }
 
@@ -99,9 +118,16 @@ void remote_late(struct remote *r, struct conn_failure *why)
                          r->timeout_s);
         return;
     }
+    if (r->start.pushes > 0 && bytes_left(r) > 0) {
+        conn_failure_set(why, EXIT_UNREACHABLE, "the node took no more of the agent for %g s",
+                         r->timeout_s);
+        return;
+    }
     describe_shell(r, shell, sizeof shell);
     conn_failure_set(why, EXIT_WAITED, "%sdid not start the agent within %g s", shell,
                      r->timeout_s);
+    conn_failure_hint(why, "muster clean --kill -H %s ends what is left of that shell", r->host);
+    hint(r, -1, why);
 }
 
 int remote_ended(struct remote *r, struct conn_failure *why)
@@ -170,7 +196,7 @@ static int talk(struct remote *r, struct conn_failure *why)
         result = agent_start_feed(&r->start, r->stream.in, why);
         if (result == AGENT_START_PUSH) {
             log_info("%s: pushing the agent (%zu bytes)", r->host, r->agent->size);
-            r->timeout_s += (double)r->agent->size / PUSH_BYTES_PER_S;
+            r->timeout_s = AGENT_START_TIMES * r->connect_timeout_s;
         }
     } while (result == AGENT_START_PUSH);
     if (result == AGENT_START_FAILED)
@@ -211,8 +237,16 @@ static int ended_early(struct remote *r, struct conn_failure *why)
     if (r->start.pushes > 0)
         return conn_failure_hint(why, "the agent was pushed but does not start: is %s built for "
                                       "this node's processor?", r->agent->path);
-    return conn_failure_hint(why, "try: ssh -p %d %s@%s true", r->config->port, r->config->user,
-                             r->config->hostname);
+    hint(r, r->stream.exit_status >= 0 ? r->stream.exit_status : 1, why);
+    return -1;
+}
+
+static void hint(const struct remote *r, int status, struct conn_failure *why)
+{
+    char to[512];
+
+    snprintf(to, sizeof to, "-p %d %s@%s", r->config->port, r->config->user, r->config->hostname);
+    agent_start_hint(&r->start, status, to, why);
 }
 
 /* Writes "the login shell printed "..." and ", with the shell's stderr if there is any. */

@@ -18,9 +18,6 @@
 #include "transport/ssh/ssh_config.h"
 #include "transport/ssh/ssh_stream.h"
 
-#define REMOTE_TIMEOUT_S   20.0 /* for a login shell with a slow profile */
-#define REMOTE_ELSEWHERE_S 10.0 /* for another try */
-
 struct remote {
     ssh_session              session; /* NULL: not started. The first four are borrowed */
     const struct ssh_config *config;
@@ -29,14 +26,15 @@ struct remote {
     struct ssh_stream        stream;
     struct agent_start       start;
     size_t                   noise;     /* bytes that the login shell printed */
-    double                   timeout_s; /* grows when the agent must be pushed */
+    double                   connect_timeout_s;
+    double                   timeout_s; /* the limit for what the node does now */
     bool is_channel_open, is_asked, is_running; /* steps that are done */
     bool is_ending;    /* the command's input is closed: only its exit matters */
     enum agent_push push;
 };
 
 void remote_init(struct remote *remote, ssh_session session, const struct ssh_config *config,
-                 const struct agent_file *agent, const char *host);
+                 const struct agent_file *agent, const char *host, double connect_timeout_s);
 /* Call before ssh_free(session). */
 void remote_clear(struct remote *remote);
 
@@ -47,10 +45,11 @@ int remote_step(struct remote *remote, struct conn_failure *why);
  * Returns false if there is none. */
 bool remote_close_input(struct remote *remote);
 
-/* Handles the deadline. Returns true if the agent in the cache may hang: continue with steps
- * and another deadline. */
+/* Handle the deadline. They return true if a push goes on, or if the agent in the cache may hang:
+ * continue with steps and another deadline. */
+bool remote_push_goes_on(struct remote *remote);
 bool remote_try_elsewhere(struct remote *remote);
-/* If it returns false: describes in why what the shell did instead. */
+/* If they return false: describes in why what the shell did instead. */
 void remote_late(struct remote *remote, struct conn_failure *why);
 
 /* Call after the stream has ended. Returns 0 if the agent exited with 0, otherwise -1 and

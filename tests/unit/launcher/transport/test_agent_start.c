@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "clock.h"
 #include "exit_code.h"
 #include "ssh/ssh_client.h"
 #include "transport/agent_start.h"
@@ -61,6 +62,32 @@ static void test_dialogue_in_pieces(void **state)
         free(said);
         free(opening);
     }
+    evbuffer_free(in);
+    evbuffer_free(out);
+}
+
+/* The size gives a push 3 s in all, at the rate that is least. */
+static void test_push_goes_on(void **state)
+{
+    static char         bytes[] = "agent's bytes";
+    struct agent_file   pushed = { .bytes = bytes, .size = 12 * 1024, .sha256 = "abc" };
+    struct evbuffer    *in = evbuffer_new(), *out = evbuffer_new();
+    struct agent_start  b;
+    struct conn_failure why;
+
+    (void)state;
+    assert_int_equal(agent_start_begin(&b, &pushed, PUSH_IF_MISSING, out), 0);
+    assert_false(agent_start_goes_on(&b, 1000)); /* the shell is late */
+    evbuffer_add_printf(in, "%s missing\n", b.nonce);
+    assert_int_equal(agent_start_feed(&b, in, &why), AGENT_START_PUSH);
+    assert_true(agent_start_goes_on(&b, 1000));
+    assert_true(agent_start_goes_on(&b, 999));
+    assert_false(agent_start_goes_on(&b, 999));
+    assert_true(agent_start_goes_on(&b, 0));
+    assert_false(agent_start_goes_on(&b, 0)); /* now the shell is late */
+    b.pushed_ns -= 3 * NS_PER_S;
+    assert_false(agent_start_goes_on(&b, 500));
+    agent_start_clear(&b);
     evbuffer_free(in);
     evbuffer_free(out);
 }
@@ -335,6 +362,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_dialogue_in_pieces),
+        TEST(test_push_goes_on),
         TEST(test_command_is_one_word),
         TEST(test_noise),
         TEST(test_shell_exits),
