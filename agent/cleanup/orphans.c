@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cleanup/start_shell.h"
 #include "fd.h"
 #include "guard/cgroup.h"
 #include "node/open_files.h"
@@ -28,7 +29,6 @@ static enum orphan_what what_is(pid_t pid, bool with_shells, char *run, bool *is
 static bool            is_ours(pid_t pid);
 static bool            is_agent_file(pid_t pid);
 static bool            run_of(pid_t pid, char *run);
-static bool            is_start_shell(pid_t pid);
 static bool            is_ourselves(const struct processes *all, pid_t pid);
 static bool            is_known(const struct orphans *orphans,
                                 const struct process *process);
@@ -209,7 +209,7 @@ static enum orphan_what what_is(pid_t pid, bool with_shells, char *run, bool *is
         return ORPHAN_AGENT;
     }
     return (run_of(pid, run) || cgroup_run_of(pid, run, ORPHAN_RUN_ID_MAX) ||
-            (with_shells && is_start_shell(pid))) && is_ours(pid)
+            (with_shells && start_shell_has(pid))) && is_ours(pid)
                ? ORPHAN_RANK : ORPHAN_NONE;
 }
 
@@ -260,24 +260,6 @@ static bool run_of(pid_t pid, char *run)
     snprintf(run, ORPHAN_RUN_ID_MAX, "%s", at < end ? at + length : "");
     free(environment);
     return run[0] != '\0';
-}
-
-/* Is this a login shell whose sshd is gone and that hangs before it starts the
- * agent, or a process that it has started? Its session is that of a shell whose
- * command ends in an agent. */
-static bool is_start_shell(pid_t pid)
-{
-    static const char command[] = "/muster-agent\" --nonce - ;";
-    pid_t             leader = getsid(pid);
-    struct process    shell;
-    char              path[64], line[4096];
-    ssize_t           size;
-
-    if (leader <= 1 || !process_read(leader, &shell) || shell.parent > 1)
-        return false;
-    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)leader);
-    size = fd_read_file(path, line, sizeof line);
-    return size > 0 && memmem(line, (size_t)size, command, strlen(command)) != NULL;
 }
 
 /* This process, its ancestors and descendants: they may have the variable themselves, if a

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Beside row 43: a login shell that never comes to the agent. What is left of it is found by muster
-# clean. (muster asks the sshd to end the shell: from OpenSSH 7.9 on it does, from 10 on for root,
-# too. A muster that is killed cannot ask.)
+# Beside row 43: a login shell that never comes to the agent. It costs what --connect-timeout says,
+# and muster clean finds what is left of it: by its command, or, if it has executed another program,
+# by what that has not read. (muster asks the sshd to end the shell: from OpenSSH 7.9 on it does,
+# from 10 on for root, too. A muster that is killed cannot ask.)
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/faults/lib.sh"
 
@@ -13,32 +14,72 @@ esac
 ranks_wait
 control 4 ./rank
 
-echo 'sleep 1000; :' >"$nodes_dir/node1/home/.bashrc"
 run_begins() {
     run_on node1 | grep -q .
 }
+shell_ended() {
+    ! run_begins
+}
+clean_finds() {
+    run muster clean
+    grep -q 'sleep 1000' out
+}
+
+# hangs PROFILE: node1's login shell reads it, and hangs.
+hangs() {
+    echo "$1" >"$nodes_dir/node1/home/.bashrc"
+    start muster --env FAULT=yes ./rank
+    ok "$1: the shell hangs" wait_for 20 run_begins
+    kill -KILL "$pid"
+    finish_run 10
+    rm "$nodes_dir/node1/home/.bashrc"
+    ok "... muster clean finds it" wait_for 20 clean_finds
+    run muster clean --kill
+    is "... and ends it" "$rc" 0
+    ok "... nothing is left" clean
+}
+
+echo 'sleep 1000; :' >"$nodes_dir/node1/home/.bashrc"
 start muster --json end.json --env FAULT=yes ./rank
 ok "the shell hangs" wait_for 20 run_begins
 kill -INT "$pid"
 since=$(now_ms)
 finish_within "Ctrl-C ends muster" 4
 is "exit status" "$rc" 130
-shell_ended() {
-    ! run_begins
-}
 wait_for 20 shell_ended
-start muster --env FAULT=yes ./rank
-ok "the next one hangs, too" wait_for 20 run_begins
-kill -KILL "$pid"
-finish_run 10
-rm "$nodes_dir/node1/home/.bashrc"
-clean_finds() {
-    run muster clean
-    grep -q 'sleep 1000' out
+hangs 'sleep 1000; :'
+hangs 'exec sleep 1000'
+# What the user has left there is no affair of ours.
+ssh -F "$nodes_dir/ssh_config" node1 'exec sleep 1000' 2>/dev/null &
+client=$!
+users_sleep() {
+    mine=$(for process in $(run_on node1); do
+        [ "$(name_of "$process")" != sleep ] || echo "$process"
+    done)
+    [ -n "$mine" ]
 }
-ok "muster clean finds it" wait_for 20 clean_finds
-run muster clean --kill
-is "muster clean --kill" "$rc" 0
-ok "nothing is left" clean
+ok "a command of the user's" wait_for 20 users_sleep
+kill -KILL "$client"
+wait "$client" 2>/dev/null || :
+lost_its_parent() {
+    [ "$(parent_of "$mine")" = 1 ]
+}
+ok "... has lost its sshd" wait_for 20 lost_its_parent
+
+for transport in ssh openssh; do
+    echo 'exec sleep 1000' >"$nodes_dir/node1/home/.bashrc"
+    faulty --transport "$transport" --connect-timeout "$(stretched 1)" ./rank
+    is "$transport: a shell that hangs: 75" "$rc" 75
+    # Two tries; ssh has three steps before it. It was 30 s, whatever --connect-timeout was.
+    within "... muster ends" 14 "$began"
+    rm "$nodes_dir/node1/home/.bashrc"
+    run muster clean --kill
+    is "... muster clean ends the shells of both tries" "$rc" 0
+    ok "... but not the user's command" kill -0 "$mine"
+done
+run muster clean
+ok "nor does it show that" not grep -q 'sleep 1000' out
+kill "$mine"
+ok "nothing is left" clean_within 10
 control 4 ./rank
 finish
