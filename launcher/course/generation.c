@@ -39,6 +39,7 @@ struct generation {
     char               *lost;       /* the nodes that the last one lost: "te3", or NULL */
     struct policy_event last;       /* how the last generation ended */
     enum policy_why     why;        /* why no other one follows; WHY_NONE: not decided */
+    int                 no_start_code; /* of a node that could not start its ranks */
 };
 
 static void                  look_cb(evutil_socket_t fd, short what, void *arg);
@@ -58,7 +59,7 @@ static void                  begin_again(struct run *run, const struct policy_ac
 static void                  tell_park(struct run *run, const char *why);
 static bool                  is_same_world(const struct run *run);
 static void                  start(struct run *run);
-static void                  wait_is_over(struct run *run);
+static void                  wait_is_over(struct run *run, enum policy_why why);
 static void                  forget(struct run *run);
 
 void generation_open(struct run *run)
@@ -290,7 +291,7 @@ static void carry_out(struct run *run, const struct policy_action *action)
         tell_park(run, "a node is missing");
         break;
     case POLICY_DO_END:
-        wait_is_over(run);
+        wait_is_over(run, action->why);
         break;
     case POLICY_DO_WAIT:
     case POLICY_DO_NOTHING:
@@ -348,9 +349,10 @@ static void tell_policy(struct run *run, enum policy_event_kind kind)
  * it lived long, earlier failures do not count. */
 static void note_lost(struct run *run, const struct policy_event *event)
 {
-    struct membership *members = pool_members(run);
-    struct strlist     names = { 0 };
-    size_t             i;
+    struct membership         *members = pool_members(run);
+    const struct conn_failure *failure;
+    struct strlist             names = { 0 };
+    size_t                     i;
 
     free(run->generation->lost);
     run->generation->lost = NULL;
@@ -363,8 +365,12 @@ static void note_lost(struct run *run, const struct policy_event *event)
     for (i = 0; i < run->plan->nodes; i++) {
         if (run->node[i]->state == NODE_STAYING)
             continue;
-        membership_lost(members, members->place[i], clock_now_s(),
-                        run->outcome.node[i] != NULL);
+        failure = run->outcome.node[i];
+        membership_lost(members, members->place[i], clock_now_s(), failure != NULL);
+        if (failure != NULL && strcmp(failure->stage, "prepare") == 0) {
+            membership_refused(members, members->place[i]);
+            run->generation->no_start_code = failure->exit_code;
+        }
         strlist_add(&names, plan_label(&run->plan->node[i]));
     }
     if (names.count > 0)
@@ -478,17 +484,23 @@ static void start(struct run *run)
     run_changed(run);    /* a node may be due to leave already */
 }
 
-/* --max-wait has passed. */
-static void wait_is_over(struct run *run)
+/* --max-wait has passed, or there is no use in waiting so long. */
+static void wait_is_over(struct run *run, enum policy_why why)
 {
     struct generation *generation = run->generation;
+    const char        *name = generation->lost != NULL ? generation->lost : "a node";
 
-    generation->why = POLICY_WHY_MAX_WAIT;
-    outcome_cause(&run->outcome, EXIT_WAITED,
-                  "%s is missing, and no node took its place within %g s (--max-wait); muster "
-                  "resume %s starts the run again",
-                  generation->lost != NULL ? generation->lost : "a node", run->rules.max_wait_s,
-                  run->plan->run_id);
+    generation->why = why;
+    if (why == POLICY_WHY_NO_START)
+        outcome_cause(&run->outcome, generation->no_start_code,
+                      "%s could not start its ranks, nor could any node that might take its "
+                      "place; muster resume %s starts the run again",
+                      name, run->plan->run_id);
+    else
+        outcome_cause(&run->outcome, EXIT_WAITED,
+                      "%s is missing, and no node took its place within %g s (--max-wait); "
+                      "muster resume %s starts the run again",
+                      name, run->rules.max_wait_s, run->plan->run_id);
     phase_leave(run);
 }
 

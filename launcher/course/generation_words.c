@@ -59,7 +59,8 @@ void generation_why_words(const struct run *run, const char *lost,
     }
 }
 
-/* "node te3 lost (silent 15 s)", or "nodes te[3-4] lost (...)". */
+/* "node te3 lost (silent 15 s)", or "nodes te[3-4] lost (...)", or "node te3 could not start its
+ * ranks (...)". */
 static void node_words(const struct run *run, const char *lost, size_t node, char *text)
 {
     static const char heard[] = "nothing heard for ";
@@ -68,9 +69,11 @@ static void node_words(const struct run *run, const char *lost, size_t node, cha
 
     if (lost == NULL)
         lost = plan_label(&run->plan->node[node]);
-    snprintf(text, GENERATION_WORDS_SIZE, "node%s %s lost (%s%s)",
-             strpbrk(lost, ",[") != NULL ? "s" : "", lost, is_silent ? "silent " : "",
-             is_silent ? why + strlen(heard) : why);
+    snprintf(text, GENERATION_WORDS_SIZE, "node%s %s %s (%s%s)",
+             strpbrk(lost, ",[") != NULL ? "s" : "", lost,
+             strcmp(run->outcome.node[node]->stage, "prepare") == 0 ? "could not start its ranks"
+                                                                    : "lost",
+             is_silent ? "silent " : "", is_silent ? why + strlen(heard) : why);
 }
 
 void generation_tell_port(const struct run *run, const struct policy_event *event)
@@ -93,6 +96,9 @@ void generation_tell_end(const struct run *run, const struct policy_event *event
     case POLICY_WHY_NODE:
         log_note("no restart: not every node is there (%s)",
                  missing != NULL ? missing : "one has failed");
+        break;
+    case POLICY_WHY_NO_START:
+        log_note("no restart: the nodes that are there cannot start the ranks");
         break;
     case POLICY_WHY_CLASS:
         log_note("no restart for exit code %d (%s; see --restart-on)", event->code,

@@ -344,6 +344,7 @@ void membership_joined(struct membership *members, size_t which)
 {
     members->item[which].state = MEMBER_SPARE;
     members->item[which].is_silent = false;
+    members->item[which].refusals = 0;
 }
 
 bool membership_heard(struct membership *members, size_t which, bool is_heard)
@@ -367,6 +368,11 @@ void membership_lost(struct membership *members, size_t which, double now_s, boo
     member->free_s = now_s + (cool_s < MEMBERSHIP_COOL_MAX_S ? cool_s : MEMBERSHIP_COOL_MAX_S);
     member->state = member->state == MEMBER_IN ? MEMBER_AWAY : MEMBER_LEAVING;
     leave_now(member);
+}
+
+void membership_refused(struct membership *members, size_t which)
+{
+    members->item[which].refusals++;
 }
 
 void membership_leaving(struct membership *members, size_t which)
@@ -456,6 +462,23 @@ static size_t count_present(const struct membership *members)
     for (i = 0; i < members->count; i++)
         has += members->item[i].state == MEMBER_JOINING || membership_is_usable(members, i);
     return has;
+}
+
+bool membership_is_hopeless(const struct membership *members)
+{
+    size_t i, tried = 0;
+
+    for (i = 0; i < members->count; i++) {
+        const struct member *member = &members->item[i];
+
+        if (member->state == MEMBER_IN || !member->is_listed ||
+            member->departure[DEPARTURE_DRAIN].is_set)
+            continue;
+        if (member->refusals < MEMBERSHIP_REFUSALS)
+            return false;
+        tried++;
+    }
+    return tried > 0;
 }
 
 static bool may_be_dialled(const struct member *member)

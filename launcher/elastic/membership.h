@@ -36,6 +36,8 @@
 #define MEMBERSHIP_COOL_MAX_S 1800.0
 /* A node that ended this many generations is probably the cause. */
 #define MEMBERSHIP_SUSPECT 3
+/* A node that is there, but cannot start its ranks, is tried that often. */
+#define MEMBERSHIP_REFUSALS 2
 #define MEMBERSHIP_WORLDS 64 /* sizes of --worlds */
 #define MEMBERSHIP_NONE ((size_t)-1)
 #define MEMBERSHIP_REASON_SIZE 120
@@ -65,6 +67,7 @@ struct member {
     bool              is_silent;    /* SPARE: not heard lately, so it gets no place now */
     int               failures;     /* since it was last in a generation that lived long */
     int               taken_down;   /* generations that ended because of it */
+    int               refusals;     /* how often it could not start ranks, since it last could */
     int               failed_first; /* generations that ended because its rank failed first */
     double            free_s;       /* AWAY: when it may be tried again */
 };
@@ -143,6 +146,8 @@ bool membership_heard(struct membership *members, size_t which, bool is_heard);
 /* The member was lost, or failed the check: it cools down. ended: a generation ended because of
  * it. One without a place is LEAVING, until membership_gone(). */
 void membership_lost(struct membership *members, size_t which, double now_s, bool ended);
+/* It was lost only in that it cannot start ranks: a directory is missing there, say. */
+void membership_refused(struct membership *members, size_t which);
 /* The member without a place is on its way out; nothing of its agent is left. */
 void membership_leaving(struct membership *members, size_t which);
 void membership_gone(struct membership *members, size_t which);
@@ -187,6 +192,9 @@ double membership_due_s(const struct membership *members, double now_s);
 /* Returns the next member to connect, now JOINING; MEMBERSHIP_NONE: none. */
 size_t membership_dial(struct membership *members, const struct member_rules *rules,
                        double now_s);
+/* Is there no use in waiting: has each listed member without a place refused often enough, and at
+ * least one? */
+bool membership_is_hopeless(const struct membership *members);
 /* Returns the seconds until membership_dial() may have one; negative: it waits for none. */
 double membership_dial_s(const struct membership *members, const struct member_rules *rules,
                          double now_s);

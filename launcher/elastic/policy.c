@@ -18,6 +18,7 @@ static bool                 is_port(const struct policy *policy, const struct po
                                     const struct policy_event *event);
 static enum policy_why      why_not(const struct policy *policy, const struct policy_rules *rules,
                                     const struct policy_event *event);
+static bool                 is_of_nodes(enum policy_end end);
 static struct policy_action time_has_come(struct policy             *policy,
                                           const struct policy_rules *rules,
                                           const struct membership *members, double now_s);
@@ -68,6 +69,7 @@ static struct policy_action over(struct policy *policy, const struct policy_rule
         policy->ports++;
     else
         action.why = why_not(policy, rules, event);
+    policy->no_starts = event->end == POLICY_END_NO_START ? policy->no_starts + 1 : 0;
     policy->young_code = 0;
     if (action.why == POLICY_WHY_RESTART) {
         policy->restarts++;
@@ -117,6 +119,8 @@ static struct policy_action time_has_come(struct policy             *policy,
     case POLICY_PARKED:
         if (places > 0 && now_s >= policy->start_s)
             return start(policy, rules, members, places, now_s);
+        if (policy->no_starts > 0 && membership_is_hopeless(members))
+            return end(policy, POLICY_WHY_NO_START);
         return now_s >= policy->park_s ? end(policy, POLICY_WHY_MAX_WAIT) : nothing;
     case POLICY_OVER:
         break;
@@ -196,12 +200,14 @@ static enum policy_why why_not(const struct policy *policy, const struct policy_
         return POLICY_WHY_WANTED;
     if (event->is_left)
         return POLICY_WHY_LEFT;
+    if (event->end == POLICY_END_NO_START && !event->is_first_start && policy->no_starts > 0)
+        return POLICY_WHY_NO_START;
     if (rules->members.goes_on && !event->is_first_start &&
-        (event->end == POLICY_END_NODE || event->end == POLICY_END_CHANGE))
+        is_of_nodes(event->end))
         return POLICY_WHY_CHANGE;
     if (rules->max_restarts == 0)
         return POLICY_WHY_OFF;
-    if (event->end == POLICY_END_NODE || event->end == POLICY_END_CHANGE ||
+    if (is_of_nodes(event->end) ||
         (!event->is_world_whole && (!rules->members.goes_on || event->is_first_start)))
         return POLICY_WHY_NODE;
     if (event->end == POLICY_END_RANK && event->not_started)
@@ -214,6 +220,11 @@ static enum policy_why why_not(const struct policy *policy, const struct policy_
     if (policy->restarts >= rules->max_restarts)
         return POLICY_WHY_USED_UP;
     return POLICY_WHY_RESTART;
+}
+
+static bool is_of_nodes(enum policy_end end)
+{
+    return end == POLICY_END_NODE || end == POLICY_END_NO_START || end == POLICY_END_CHANGE;
 }
 
 /* Imports take some ranks longer than others; the longer the imports, the larger the

@@ -10,7 +10,8 @@
  *     RUNNING   KEPT         it was not stopped: the next one would have been the same
  *     WAITING   TIME         START the next generation, or PARK
  *     WAITING   NODE_LOST    END, if no other node may take its place
- *     PARKED    TIME         START as soon as there are enough nodes; END after max_wait_s
+ *     PARKED    TIME         START as soon as there are enough nodes; END after max_wait_s, or
+ *                            if no node that could be had can start ranks
  *     any       OVER         (except RUNNING) END: the user does not want to wait
  *
  * TIME may come at any time, and must come after policy_due_s() and when the members have
@@ -58,6 +59,7 @@ struct policy {
     enum policy_phase phase;
     int               restarts; /* counted against max_restarts, since a long generation */
     int               ports;    /* restarts because of MASTER_PORT */
+    int               no_starts; /* generations in a row that ended with END_NO_START */
     int               young_code; /* of the last generation's first failure, if it came soon
                                      after the start; else 0 */
     double            start_s;    /* WAITING, PARKED: the earliest START */
@@ -73,6 +75,7 @@ enum policy_end {
     POLICY_END_RANK,   /* a rank failed */
     POLICY_END_HANG,   /* no rank did anything */
     POLICY_END_NODE,   /* a node failed or was lost */
+    POLICY_END_NO_START, /* a node is there, but cannot start its ranks */
     POLICY_END_CHANGE, /* a node must leave, or the world must change its size */
     POLICY_END_WANTED, /* the user, a time limit, or a reader that is gone */
 };
@@ -125,6 +128,7 @@ enum policy_why {
     POLICY_WHY_OFF,         /* END: no restarts are wanted */
     POLICY_WHY_WANTED,      /* END: POLICY_END_WANTED, or OVER during a pause */
     POLICY_WHY_NODE,        /* END: a node is missing */
+    POLICY_WHY_NO_START,    /* END: END_NO_START twice in a row, or no node could start ranks */
     POLICY_WHY_CLASS,       /* END: no restart for this exit code */
     POLICY_WHY_NOT_STARTED, /* END: the program cannot be executed */
     POLICY_WHY_YOUNG,       /* END: twice the same soon after the start, now of all ranks */

@@ -53,6 +53,8 @@ static void test_one_end(void **state)
         { 3, POLICY_END_RANK, 1, "exec", POLICY_DO_END, POLICY_WHY_NOT_STARTED },
         { 3, POLICY_END_HANG, 0, "", POLICY_DO_WAIT, POLICY_WHY_RESTART },
         { 3, POLICY_END_NODE, 0, "world", POLICY_DO_END, POLICY_WHY_NODE },
+        { 3, POLICY_END_NO_START, 0, "world", POLICY_DO_END, POLICY_WHY_NODE },
+        { 0, POLICY_END_NO_START, 0, "world", POLICY_DO_END, POLICY_WHY_OFF },
         { 3, POLICY_END_WANTED, 0, "", POLICY_DO_END, POLICY_WHY_WANTED },
         { 0, POLICY_END_WANTED, 0, "", POLICY_DO_END, POLICY_WHY_WANTED },
         { 0, POLICY_END_RANK, 9, "port", POLICY_DO_WAIT, POLICY_WHY_PORT },
@@ -370,6 +372,51 @@ static void test_wait_is_over(void **state)
     membership_clear(&members);
 }
 
+/* The node is tried again, and so is the one that has not been seen yet. */
+static void test_no_node_can_start(void **state)
+{
+    struct policy_rules rules = { .max_wait_s = 1800, .members = { .goes_on = true } };
+    struct policy       policy = { 0 };
+    struct membership   members;
+    struct policy_event over = { .kind = POLICY_EVENT_OVER, .end = POLICY_END_NO_START };
+    struct policy_event time = { .kind = POLICY_EVENT_TIME, .now_s = 1 };
+
+    (void)state;
+    set_up(&members, "ix-", &rules.members);
+    membership_refused(&members, 1);
+    assert_int_equal(policy_next(&policy, &rules, &members, &over).what, POLICY_DO_PARK);
+    assert_int_equal(policy_next(&policy, &rules, &members, &time).what, POLICY_DO_NOTHING);
+    membership_refused(&members, 1);
+    assert_int_equal(policy_next(&policy, &rules, &members, &time).what, POLICY_DO_NOTHING);
+    membership_refused(&members, 2);
+    assert_int_equal(policy_next(&policy, &rules, &members, &time).what, POLICY_DO_NOTHING);
+    membership_unlisted(&members, 2, 1, 0);
+    assert_int_equal(policy_next(&policy, &rules, &members, &time).why, POLICY_WHY_NO_START);
+    membership_clear(&members);
+}
+
+/* Another node has taken its place, and cannot either: it is not the node. A generation that did
+ * start counts afresh. */
+static void test_no_start_twice(void **state)
+{
+    struct policy_rules rules = { .members = { .goes_on = true } };
+    struct policy       policy = { 0 };
+    struct membership   members;
+    struct policy_event over = { .kind = POLICY_EVENT_OVER, .end = POLICY_END_NO_START };
+    struct policy_event time = { .kind = POLICY_EVENT_TIME, .now_s = 1 };
+    size_t              i;
+
+    (void)state;
+    set_up(&members, "ixs", &rules.members);
+    for (i = 0; i < 3; i++) {
+        over.end = i % 2 == 0 ? POLICY_END_NO_START : POLICY_END_NODE;
+        assert_int_equal(policy_next(&policy, &rules, &members, &over).what, POLICY_DO_WAIT);
+        assert_int_equal(policy_next(&policy, &rules, &members, &time).what, POLICY_DO_START);
+    }
+    assert_int_equal(policy_next(&policy, &rules, &members, &over).why, POLICY_WHY_NO_START);
+    membership_clear(&members);
+}
+
 static void test_ends(void **state)
 {
     static const struct {
@@ -379,6 +426,8 @@ static void test_ends(void **state)
     } cases[] = {
         { "", POLICY_END_NODE, POLICY_WHY_CHANGE },
         { "", POLICY_END_CHANGE, POLICY_WHY_CHANGE },
+        { "", POLICY_END_NO_START, POLICY_WHY_CHANGE },
+        { "first", POLICY_END_NO_START, POLICY_WHY_OFF },
         { "first", POLICY_END_NODE, POLICY_WHY_OFF },
         { "left", POLICY_END_NODE, POLICY_WHY_LEFT },
         { "", POLICY_END_RANK, POLICY_WHY_OFF },
@@ -520,6 +569,8 @@ int main(void)
         cmocka_unit_test(test_restart_on),
         cmocka_unit_test(test_bad_restart_on),
         cmocka_unit_test(test_wait_is_over),
+        cmocka_unit_test(test_no_node_can_start),
+        cmocka_unit_test(test_no_start_twice),
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_lost_means_dead),
         cmocka_unit_test(test_growth_waits),
