@@ -92,7 +92,8 @@ void conn_hand_over(struct conn *conn, const struct conn_ops *ops, void *arg);
 
 /* What the kernel knows about the path of an open connection. */
 struct conn_line {
-    double   acked_s; /* since the kernel of the other machine last acknowledged data */
+    double   acked_s; /* since the kernel of the other machine last acknowledged more of our bytes,
+                         as it was seen by calls of conn_line() */
     uint32_t resent;  /* packets retransmitted since the connection was made */
 };
 

@@ -29,6 +29,13 @@
 
 #define EXIT_TIMEOUT_S 5.0 /* from end of file to exit status */
 
+/* The kernel's struct tcp_info goes on where that of the C library ends (linux/tcp.h). */
+struct line_info {
+    struct tcp_info tcp;
+    uint64_t        pacing_rate, most_pacing_rate;
+    uint64_t        acked; /* bytes, since Linux 4.2 */
+};
+
 struct conn_libssh {
     struct conn        conn; /* first, so that the two convert */
     struct event_base *base;
@@ -39,6 +46,8 @@ struct conn_libssh {
     bool               is_delivered; /* input() has seen all of it */
     bool               has_failed;
     struct conn_failure why;
+    uint64_t            acked;    /* bytes, when that was last asked for ... */
+    int64_t             acked_ns; /* ... and since when there are no more; 0: never asked */
 
     struct event *ready; /* the socket; NULL before it is open */
     struct event *late;  /* the stream has ended, the exit status is not known yet */
@@ -119,18 +128,22 @@ static void ssh_write(struct conn *conn, struct evbuffer *from)
     run_again(c);
 }
 
-/* With a ProxyCommand the socket is not TCP and has no TCP_INFO. */
+/* With a ProxyCommand the socket is not TCP and has no TCP_INFO. Its tcpi_last_ack_recv is no
+ * use: what the other machine sends again acknowledges nothing new. */
 static bool ssh_line(struct conn *conn, struct conn_line *line)
 {
     struct conn_libssh *c = (struct conn_libssh *)conn;
-    struct tcp_info  info;
-    socklen_t        size = sizeof info;
+    struct line_info    info = { .acked = 0 };
+    socklen_t           size = sizeof info;
 
     if (c->remote == NULL || getsockopt(ssh_get_fd(c->remote->session), IPPROTO_TCP, TCP_INFO,
                                         &info, &size) < 0)
         return false;
-    *line = (struct conn_line){ .acked_s = info.tcpi_last_ack_recv / 1e3,
-                                .resent = info.tcpi_total_retrans };
+    if (info.acked != c->acked || c->acked_ns == 0)
+        c->acked_ns = clock_now_ns();
+    c->acked = info.acked;
+    *line = (struct conn_line){ .acked_s = (double)(clock_now_ns() - c->acked_ns) / NS_PER_S,
+                                .resent = info.tcp.tcpi_total_retrans };
     return true;
 }
 
