@@ -352,17 +352,21 @@ void rank_shard_answer(struct rank *rank, const void *line, size_t size)
         pmi_readable_cb(rank->pmi, rank);
 }
 
-/* If a rank does not speak PMI, closes its connection; its client reports that. A rank that
- * does not use PMI loses nothing. */
+/* If a rank does not speak PMI, closes its connection; the user reads why. A rank that does not
+ * use PMI loses nothing. */
 static void pmi_readable_cb(struct bufferevent *event, void *arg)
 {
     struct rank  *rank = arg;
     struct error  err;
+    int           rc = pmi_input(rank->ranks->pmi, rank->index, bufferevent_get_input(event),
+                                 bufferevent_get_output(event), &err);
 
-    if (pmi_input(rank->ranks->pmi, rank->index, bufferevent_get_input(event),
-                  bufferevent_get_output(event), &err) < 0 ||
-        evbuffer_get_length(bufferevent_get_output(event)) > PMI_UNREAD_MAX)
-        pmi_close(rank);
+    if (rc == 0 && evbuffer_get_length(bufferevent_get_output(event)) > PMI_UNREAD_MAX)
+        rc = err_set(&err, "%u KiB of answers are unread", PMI_UNREAD_MAX >> 10);
+    if (rc == 0)
+        return;
+    tell(rank, FRAME_KVS, json_pack("{s:o}", "closed", json_text(err.text, strlen(err.text))));
+    pmi_close(rank);
 }
 
 static void pmi_event_cb(struct bufferevent *event, short what, void *arg)

@@ -53,6 +53,7 @@ static void        take_exit(struct run *run, struct node *node,
 static bool        is_own_failure(const struct rank_end *end);
 static void        take_kvs(struct run *run, struct node *node, const struct frame *frame,
                             const json_t *body);
+static void        tell_closed(struct run *run, const struct node *node, const char *why);
 static void        take_abort(struct run *run, struct node *node,
                               const struct frame *frame, const json_t *body);
 static void        add_copy_command(const struct run *run, const struct node *node,
@@ -264,8 +265,19 @@ static void take_kvs(struct run *run, struct node *node, const struct frame *fra
 
     if (run_is_exec(run))
         bad_frame(node, frame, "PMI is not available here");
+    else if (json_object_get(body, "closed") != NULL)
+        tell_closed(run, node, body_text(body, "closed"));
     else if (rank_keys_take(run, node, body, &err) < 0)
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s", err.text);
+}
+
+/* The rank, or the ranks that wait for it, may hang from now on. */
+static void tell_closed(struct run *run, const struct node *node, const char *why)
+{
+    outcome_caution(&run->outcome, node->plan->host,
+                    "a rank does not keep to PMI, by which programs of MPI find each other, so "
+                    "that muster hung up on it: %.200s", why);
+    outcome_tell(&run->outcome);
 }
 
 static void take_abort(struct run *run, struct node *node, const struct frame *frame,

@@ -11,7 +11,7 @@
  *     WAITING   TIME         START the next generation, or PARK
  *     WAITING   NODE_LOST    END, if no other node may take its place
  *     PARKED    TIME         START as soon as there are enough nodes; END after max_wait_s, or
- *                            if no node that could be had can start ranks
+ *                            if no node that is there can start ranks
  *     any       OVER         (except RUNNING) END: the user does not want to wait
  *
  * TIME may come at any time, and must come after policy_due_s() and when the members have

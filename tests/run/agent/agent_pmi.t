@@ -77,6 +77,20 @@ def test_pmi_abort():
     agent.finish()
 
 
+def test_pmi_hangs_up():
+    flood = 'f.write("cmd=get_maxes\\n" * 100000); f.flush(); time.sleep(1000)'
+    agent = Agent()
+    agent.run(python(PMI + 'import time; f.write("hello\\n"); f.flush(); print(f.read() == ""); ' + flood[-16:]),
+              python(PMI + 'import time; ' + flood), ['sleep', '1000'], pmi=True)
+    closed = {}
+    while len(closed) < 2:
+        frame = agent.wait('KVS')
+        closed[frame.rank] = frame.body['closed']
+    assert closed == {0: "unknown PMI request ''", 1: '256 KiB of answers are unread'}, closed
+    agent.send('STOP', {'grace_s': 1})
+    agent.finish()
+
+
 # Its end is heard of before its last words are read.
 def test_pmi_abort_and_gone():
     go = os.path.join(SCRATCH, 'go')

@@ -237,6 +237,19 @@ static void test_barrier_twice(void **state)
     assert_int_equal(node[0].failure->exit_code, EXIT_PROTOCOL);
 }
 
+/* Two ranks of a node, and one of another: one caution. */
+static void test_hung_up(void **state)
+{
+    (void)state;
+    says_of(0, FRAME_KVS, 0, json_pack("{s:s}", "closed", "unknown PMI request 'a'"));
+    says_of(0, FRAME_KVS, 1, json_pack("{s:s}", "closed", "unknown PMI request 'a'"));
+    says_of(1, FRAME_KVS, 2, json_pack("{s:s}", "closed", "unknown PMI request 'a'"));
+    assert_int_equal(run.outcome.cautions.count, 1);
+    assert_int_equal(run.outcome.cautions.item[0].hosts.count, 2);
+    assert_non_null(strstr(run.outcome.cautions.item[0].text, "unknown PMI request 'a'"));
+    assert_null(node[0].failure);
+}
+
 static void test_barrier_of_exec(void **state)
 {
     (void)state;
@@ -492,6 +505,7 @@ int main(void)
         TEST(test_abort_with_0),
         TEST(test_barrier),
         TEST(test_barrier_twice),
+        TEST(test_hung_up),
         TEST(test_barrier_of_exec),
         TEST(test_ready),
         TEST(test_ready_not_now),
