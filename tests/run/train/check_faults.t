@@ -150,15 +150,16 @@ is "a rank that never comes: 4" "$rc" 4
 ok "... it is the verdict" grep -q '^  PMI barrier: not all 4 ranks arrived within 1 s' out
 ok "... its node's other rank names it" grep -q 'within 1 s: rank 2 on this node did not' err
 
-# muster check takes the muster-train beside it: one that hangs on node2.
+# Without a check to send beside the agent, muster check takes the muster-train beside itself: one
+# that hangs on node2.
 mkdir bin
-cp "$(command -v muster)" bin/muster
+cp "$(command -v muster)" "$top_builddir/agent/muster-agent" bin
 script_file bin/muster-train <<END
 #!/bin/sh
 [ "\$RANK" != 1 ] || exec sleep 100
 exec $(command -v muster-train) "\$@"
 END
-run bin/muster check --agent "$top_builddir/agent/muster-agent" --grace 2 -H node1,node2,node3 -- -T 1
+run bin/muster check --agent "$PWD/bin/muster-agent" --grace 2 -H node1,node2,node3 -- -T 1
 is "a node of which nothing comes: 4" "$rc" 4
 ok "... is named" grep -q \
     '^muster: not all ranks on node2 had arrived; the other nodes waited for them' err
