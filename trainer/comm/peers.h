@@ -1,4 +1,4 @@
-/* peers.h - finds out which rank is lost after an operation has failed
+/* peers.h - the connections between ranks, and which rank is lost after an operation has failed
  *
  * A rank that loses a peer exits and closes its connections. Other ranks then lose that rank,
  * too, although it did nothing wrong; only the first rank that failed knows which peer is at
@@ -7,10 +7,13 @@
  * ranks to the other ranks before it closes a connection. A rank that fails later counts the
  * reported ranks as lost, but not the rank that reported them.
  *
- *     peers_listen -> peers_publish -> pmi_barrier -> peers_meet -> peers_blame -> peers_close
+ *     peers_listen -> peers_publish -> pmi_barrier -> peers_meet -> peers_join -> peers_blame
+ *         -> peers_close
  *
- * Anyone can connect to the port. A false report can only mislead the error message of a rank
- * that has failed anyway.
+ * Anyone can connect to the port, but only a rank of this run is answered: greeting.h. The secret
+ * for that comes from rank 0, through PMI, and is new each time the ranks start. muster passes it
+ * on over SSH; with another launcher it is as secret as what that one does with PMI's keys. A
+ * process without PMI is alone, and has no port.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_PEERS_H
@@ -34,8 +37,8 @@ struct pmi;
  * operations. PEER_TOLD: another rank has reported it as lost. */
 enum peer_state { PEER_THERE, PEER_LATE, PEER_ENDED, PEER_SILENT, PEER_UNREACHABLE, PEER_TOLD };
 
-/* Starts to answer calls at this address. label: for each rank its name, "rank 3 on te2";
- * copied. Returns NULL with err on failure. */
+/* Listens at this address; rank 0 makes the secret. Nobody is answered before peers_meet(). label:
+ * for each rank its name, "rank 3 on te2"; copied. Returns NULL with err on failure. */
 struct peers *peers_listen(const struct sockaddr_storage *address, int rank, int size,
                            const char *const *label, struct error *err);
 void          peers_close(struct peers *peers); /* NULL is fine */
@@ -45,10 +48,19 @@ void          peers_close(struct peers *peers); /* NULL is fine */
 void peers_address(const struct peers *peers, char *text, size_t size);
 int  peers_know(struct peers *peers, int rank, const char *address, struct error *err);
 
-/* Exchange the addresses through PMI. The caller must call pmi_barrier() between the two.
- * -1 with err. */
+/* Exchange the addresses and the secret through PMI, and then start to answer calls. The caller
+ * must call pmi_barrier() between the two. -1 with err. */
 int peers_publish(const struct peers *peers, struct pmi *pmi, struct error *err);
 int peers_meet(struct peers *peers, struct pmi *pmi, struct error *err);
+
+/* For tests, instead of peers_meet(): takes the secret of rank 0, which is in this process. */
+int peers_begin(struct peers *peers, const struct peers *first, struct error *err);
+
+/* Connects this rank with all others; all ranks call it once. fd[size]: a connected socket for each
+ * other rank, which the caller closes; it does not block, and nothing has been received from it.
+ * Takes timeout_s at most. -1 with err, which names a rank that is not connected; then fd is
+ * unchanged. */
+int peers_join(struct peers *peers, double timeout_s, int *fd, struct error *err);
 
 /* Counts an operation in which all ranks take part. NULL is fine. */
 void peers_count(struct peers *peers);

@@ -52,6 +52,8 @@ static int set_up(void **state)
             if (rank != i)
                 assert_int_equal(peers_know(peers[rank], i, text, &err), 0);
     }
+    for (i = 0; i < RANKS; i++)
+        assert_int_equal(peers_begin(peers[i], peers[0], &err), 0);
     return 0;
 }
 
