@@ -4,6 +4,9 @@
  * without a useful message. In this test the first rank of each node listens on a port that the
  * kernel chooses, and connects to all others at the same time. It checks that the right rank
  * answers.
+ *
+ * The port answers each caller, a stranger, too, with bytes of no meaning. It reads nothing and
+ * closes the connection at once.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_REACH_H

@@ -1,9 +1,9 @@
 /* comm_gloo.cc - the communicator on CPUs: Gloo, over TCP
  *
- * This is the only C++ file: no Gloo type and no exception leaves it. It does not use
- * Gloo's own rendezvous, which needs a store whose get waits for the key to appear,
- * while PMI requires a barrier between puts and gets. So this file connects the mesh
- * pair by pair, and exchanges all addresses around one barrier.
+ * This is the only C++ file: no Gloo type and no exception leaves it. Gloo takes the first
+ * connection to a port of its own for that of the other rank. So it gets no such port: peers_join()
+ * connects the ranks, which prove to each other that they are ranks of this run, and Gloo gets the
+ * connected sockets. What it sends is the same as ever.
  *
  * Gloo has no reduce_scatter that takes a timeout, so this file implements it as a ring
  * of sends and recvs.
@@ -16,14 +16,19 @@
 #include "comm/peers.h"
 
 #include <chrono>
-#include <climits>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <gloo/allgather.h>
 #include <gloo/allreduce.h>
@@ -31,8 +36,10 @@
 #include <gloo/barrier.h>
 #include <gloo/broadcast.h>
 #include <gloo/context.h>
-#include <gloo/transport/context.h>
+#include <gloo/transport/tcp/address.h>
+#include <gloo/transport/tcp/context.h>
 #include <gloo/transport/tcp/device.h>
+#include <gloo/transport/tcp/pair.h>
 
 namespace {
 
@@ -46,7 +53,23 @@ constexpr uint64_t slot_ring = uint64_t(0x71) << 40;
 
 using Peers = std::unique_ptr<struct peers, decltype(&peers_close)>;
 
-/* A context whose pairs connect with addresses exchanged through PMI. */
+/* One end of a connection that peers_join() has made. Gloo before 2023 listens while it constructs
+ * a pair, at the address of the device: for microseconds, at 127.0.0.1. Later ones listen there as
+ * long as there is a device, but no pair waits for a connection. */
+class Link : public gloo::transport::tcp::Pair {
+public:
+    Link(gloo::transport::tcp::Context *context, gloo::transport::tcp::Device *device, int rank,
+         milliseconds timeout, int fd);
+};
+
+class Links : public gloo::transport::tcp::Context {
+public:
+    using gloo::transport::tcp::Context::Context;
+
+    void add(int peer, int fd); /* takes fd */
+};
+
+/* All ranks, with a link to each other one. */
 class Mesh : public gloo::Context {
 public:
     explicit Mesh(const comm_world &world);
@@ -54,9 +77,8 @@ public:
     Peers peers{ nullptr, peers_close }; /* null: this rank is alone */
 
 private:
-    void open_device(const comm_world &world);
-    void publish(const comm_world &world);
-    void connect(const comm_world &world);
+    void meet(const comm_world &world);
+    void join(const comm_world &world, Links &links);
 };
 
 struct Pending {
@@ -83,107 +105,73 @@ struct PmiFailure : std::runtime_error {
 
 Mesh::Mesh(const comm_world &world) : gloo::Context(world.rank, world.size)
 {
+    gloo::transport::tcp::attr attr("127.0.0.1"); /* where no rank calls: see Link */
+
     setTimeout(milliseconds(int64_t(world.timeout_s * 1000)));
-    open_device(world);
-    transportContext_ = device_->createContext(rank, size);
-    transportContext_->setTimeout(getTimeout());
-    publish(world);
-    connect(world);
-}
-
-/* A single rank needs no network. */
-void Mesh::open_device(const comm_world &world)
-{
-    gloo::transport::tcp::attr attr;
-    struct iface               chosen;
-    struct error               err;
-
-    attr.hostname = "127.0.0.1";
-    if (size > 1) {
-        if (iface_choose("gloo", &chosen, &err) < 0)
-            throw std::runtime_error(err.text);
-        attr.hostname = chosen.address;
-        peers.reset(peers_listen(&chosen.socket_address, world.rank, world.size, world.label,
-                                 &err));
-        if (peers == nullptr)
-            throw std::runtime_error(err.text);
-    }
     device_ = gloo::transport::tcp::CreateDevice(attr);
+    auto links = std::make_shared<Links>(
+        std::dynamic_pointer_cast<gloo::transport::tcp::Device>(device_), rank, size);
+    links->setTimeout(getTimeout());
+    transportContext_ = links;
+    if (size == 1)
+        return; /* it needs no network */
+    meet(world);
+    join(world, *links);
 }
 
-/* Addresses are mostly zeros, so "z120." encodes 120 zeros. The size matters because the
- * number of addresses grows with the square of the number of ranks. */
-std::string pack(const std::vector<char> &bytes)
+void Mesh::meet(const comm_world &world)
 {
-    std::string text;
-    size_t      i, end;
-    char        hex[3];
-
-    for (i = 0; i < bytes.size(); i = end) {
-        for (end = i; end < bytes.size() && bytes[end] == 0;)
-            end++;
-        if (end > i + 2) {
-            text += "z" + std::to_string(end - i) + ".";
-        } else {
-            hex_encode(&bytes[i], 1, hex);
-            text += hex;
-            end = i + 1;
-        }
-    }
-    return text;
-}
-
-std::vector<char> unpack(const char *text)
-{
-    std::vector<char> bytes;
-    char              hex[3] = "", byte, *end;
-
-    while (*text != '\0' && bytes.size() < gloo::transport::Address::kMaxByteSize) {
-        if (*text == 'z') {
-            unsigned long zeros = strtoul(text + 1, &end, 10);
-
-            if (*end != '.' || zeros > gloo::transport::Address::kMaxByteSize)
-                break;
-            bytes.insert(bytes.end(), zeros, 0);
-            text = end + 1;
-        } else {
-            hex[0] = text[0];
-            hex[1] = text[1];
-            if (hex_decode(hex, &byte, 1) != 1)
-                break;
-            bytes.push_back(byte);
-            text += 2;
-        }
-    }
-    if (*text != '\0')
-        throw std::runtime_error("not a Gloo address");
-    return bytes;
-}
-
-std::string key(int from, int to)
-{
-    return "gloo-" + std::to_string(from) + "-" + std::to_string(to);
-}
-
-void Mesh::publish(const comm_world &world)
-{
+    struct iface chosen;
     struct error err;
 
-    if (peers != nullptr && peers_publish(peers.get(), world.pmi, &err) < 0)
+    if (iface_choose("gloo", &chosen, &err) < 0)
+        throw std::runtime_error(err.text);
+    peers.reset(peers_listen(&chosen.socket_address, world.rank, world.size, world.label, &err));
+    if (peers == nullptr)
+        throw std::runtime_error(err.text);
+    if (peers_publish(peers.get(), world.pmi, &err) < 0 || pmi_barrier(world.pmi, &err) < 0 ||
+        peers_meet(peers.get(), world.pmi, &err) < 0)
         throw PmiFailure(err.text);
-    for (int peer = 0; peer < size; peer++) {
-        if (peer == rank)
-            continue;
-        auto &pair = transportContext_->createPair(peer);
+}
 
-        pair->setLocalRank(world.local_rank);
-        if (pmi_put(world.pmi, key(rank, peer).c_str(), pack(pair->address().bytes()).c_str(),
-                    &err) < 0)
-            throw PmiFailure(err.text);
+/* Some ranks may have finished already. If this rank fails, it calls all ranks, so that they do not
+ * count it as lost. */
+void Mesh::join(const comm_world &world, Links &links)
+{
+    std::vector<peer_state> state(size, PEER_THERE);
+    std::vector<int>        fd(size, -1);
+    struct error            err;
+
+    if (peers_join(peers.get(), world.timeout_s, fd.data(), &err) < 0) {
+        peers_ask(peers.get(), false, state.data());
+        throw std::runtime_error(err.text);
     }
-    if (pmi_barrier(world.pmi, &err) < 0 ||
-        (peers != nullptr && peers_meet(peers.get(), world.pmi, &err) < 0))
-        throw PmiFailure(err.text);
+    for (int peer = 0; peer < size; peer++)
+        if (peer != rank)
+            links.add(peer, fd[peer]);
+}
+
+void Links::add(int peer, int fd)
+{
+    pairs_[peer].reset(new Link(this, device_.get(), peer, getTimeout(), fd));
+}
+
+/* Closing the port also ends Gloo's interest in it. */
+Link::Link(gloo::transport::tcp::Context *context, gloo::transport::tcp::Device *device, int rank,
+           milliseconds timeout, int fd)
+    : Pair(context, device, rank, timeout)
+{
+    std::lock_guard<std::mutex> lock(m_);
+    const int                   one = 1;
+
+    if (fd_ >= 0)
+        ::close(fd_);
+    fd_ = fd;
+    self_ = gloo::transport::tcp::Address::fromSockName(fd);
+    peer_ = gloo::transport::tcp::Address::fromPeerName(fd);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    device_->registerDescriptor(fd, EPOLLIN, this);
+    changeState(CONNECTED);
 }
 
 /* Removes the source position that Gloo prefixes: "[../gloo/transport/tcp/pair.cc:598] ". */
@@ -192,30 +180,6 @@ const char *plain(const char *text)
     const char *end = *text == '[' ? strstr(text, "] ") : nullptr;
 
     return end != nullptr ? end + 2 : text;
-}
-
-/* All ranks connect to their peers in ascending order, so at least one pair can always
- * proceed. Some ranks may have finished already. If this rank fails, it calls all ranks, so
- * that they do not count it as lost. */
-void Mesh::connect(const comm_world &world)
-{
-    std::vector<peer_state> state(size, PEER_THERE);
-    struct error            err;
-    char                    value[PMI_LINE_MAX];
-
-    for (int peer = 0; peer < size; peer++) {
-        if (peer == rank)
-            continue;
-        if (pmi_get(world.pmi, key(peer, rank).c_str(), value, sizeof value, &err) < 0)
-            throw PmiFailure(err.text);
-        try {
-            transportContext_->getPair(peer)->connect(unpack(value));
-        } catch (const std::exception &failure) {
-            peers_ask(peers.get(), false, state.data());
-            throw std::runtime_error(std::string(world.label[peer]) + ": " +
-                                     plain(failure.what()));
-        }
-    }
 }
 
 /* ---- errors of operations ---- */
