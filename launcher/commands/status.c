@@ -38,6 +38,7 @@ static void    print_generation(const json_t *run, FILE *out);
 static json_t *silent_s_of(const json_t *rank, bool is_active);
 static char   *short_command(const json_t *run);
 static json_t *json_of_run(const struct past_run *run);
+static json_t *present_number(const struct past_run *run, const json_t *now, const char *key);
 static char   *state_words(const struct past_run *run);
 static json_t *command_of(const struct past_run *run);
 static void    print_run(const json_t *run, FILE *out);
@@ -233,21 +234,34 @@ static json_t *json_of_run(const struct past_run *run)
 {
     const json_t *start = past_run_launcher(run, "start");
     char         *state = state_words(run);
+    json_t       *now = run_dir_read(run->dir_fd, "status.json");
     bool          has_pid = run->state == PAST_RUN_ACTIVE && run->launcher > 0;
     json_t       *about = json_pack(
-        "{s:s, s:s, s:o, s:O?, s:s, s:o, s:O?, s:O?, s:O?, s:o}", "run_id", run->id, "state", state,
+        "{s:s, s:s, s:o, s:O?, s:s, s:o, s:O?, s:o, s:o, s:o}", "run_id", run->id, "state", state,
         "exit_status", run->state == PAST_RUN_ENDED
                            ? json_incref(json_object_get(run->result, "exit_status"))
                                            : json_null(),
         "start", start, "host", past_run_host(run), "pid",
         has_pid ? json_integer(run->launcher) : json_null(), "detached",
-        past_run_launcher(run, "detached"), "nodes", json_object_get(run->plan, "node_count"),
-        "world_size", json_object_get(run->plan, "world_size"), "command", command_of(run));
+        past_run_launcher(run, "detached"), "nodes", present_number(run, now, "node_count"),
+        "world_size", present_number(run, now, "world_size"), "command", command_of(run));
 
+    json_decref(now);
     free(state);
     if (about == NULL)
         xalloc_die();
     return about;
+}
+
+/* The plan in the directory is that of the first generation; a later one may have other nodes.
+ * A launcher that has just begun has not written now. */
+static json_t *present_number(const struct past_run *run, const json_t *now, const char *key)
+{
+    json_t *number = json_object_get(run->result != NULL ? run->result : now, key);
+
+    if (number == NULL)
+        number = json_object_get(run->plan, key);
+    return number != NULL ? json_incref(number) : json_null();
 }
 
 /* Returns the state in words; "starting" before the first heartbeat. */

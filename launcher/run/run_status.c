@@ -171,9 +171,10 @@ static char *make_text(const struct run *run, bool with_said)
             json_array_append_new(
                 ranks,
                 json_of_rank(run, run->node[n], run->plan->node[n].rank[i].rank, with_said));
-    body = json_pack("{s:s, s:i, s:i, s:o}", "state", run_phase_name(run->phase.now),
+    body = json_pack("{s:s, s:i, s:i, s:i, s:i, s:o}", "state", run_phase_name(run->phase.now),
                      "generation", run->plan->generation, "max_restarts",
-                     run->plan->max_restarts, "ranks", ranks);
+                     run->plan->max_restarts, "node_count", run->plan->node_count, "world_size",
+                     run->plan->world_size, "ranks", ranks);
     world = run_status_world(run);
     if (world != NULL)
         json_object_set_new(body, "world", world);

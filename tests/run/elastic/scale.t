@@ -32,6 +32,15 @@ runs() {
     [ "$(grep -c "generation $1 rank .* of $2\$" out)" = "$2" ]
 }
 
+# shown: the nodes and ranks of the run in muster status, in its own line and in that of all runs.
+shown() {
+    muster status job | sed -n 's/, launched on.*//p'
+    muster status | awk '/-job / { print $(NF - 2), $(NF - 1) }'
+}
+shows() {
+    [ "$(shown | tr '\n' ';')" = "nodes: $1, ranks: $2;$1 $2;" ]
+}
+
 # scale WORDS...: what muster scale says, and its exit status.
 scale() {
     said=$(muster scale "$@" 2>&1) && rc=0 || rc=$?
@@ -49,6 +58,7 @@ is "more than MAX: refused, with what may be" "$(scale job --nodes 4)" \
 is "it keeps its size" "$(scale job --nodes 2)" "0 it has 2 nodes, and keeps that number"
 is "three nodes" "$(scale job --nodes 3)" "0 from 2 to 3 nodes, after a checkpoint within 300 s"
 ok "the run grows" wait_for 30 runs 1 3
+ok "... as muster status says" wait_for 20 shows 3 3
 is "... the ranks were told" "$(cat told-0)" "muster muster scale: 3 nodes"
 ok "... it waited for their checkpoint" wait_for 20 grep -Eq 'checkpoint written after .* of 300 s' err
 ok "... one line says so" wait_for 20 grep -q 'generation 1: muster scale: 3 nodes; 3 ranks on 3 nodes' err
@@ -60,6 +70,7 @@ ok "... and those have left" wait_for 30 grep -q 'node2: done -> ended' err
 touch go
 finish_run 30
 is "it ends well" "$rc" 0
+ok "... with the size that muster status shows" shows 1 1
 is "a run that is over has no size: 2" "$(scale job --nodes 2 | cut -c 1)" 2
 ok "nothing is left" no_leftovers
 
