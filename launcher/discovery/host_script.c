@@ -17,6 +17,7 @@
 
 #include "clock.h"
 #include "fd.h"
+#include "log.h"
 #include "transport/child.h"
 #include "transport/children.h"
 #include "xalloc.h"
@@ -34,11 +35,14 @@ static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 struct host_script {
     struct event_base *base;
     char              *path;
+    const char        *meanwhile;
     host_script_done  *done;
     void              *arg;
     struct child       child;
     struct event      *readable; /* its output; NULL: it is not running */
     struct event      *limit;    /* HOST_SCRIPT_S */
+    struct event      *slow;     /* HOST_SCRIPT_SLOW_S */
+    bool               has_warned; /* about a slow answer: one that is always slow says it once */
     struct event      *exit;     /* EXIT_MS; also reports that it could not be started */
     struct evbuffer   *text;
     struct error       not_started; /* why it could not be started; "": no error */
@@ -55,6 +59,7 @@ struct answer {
 };
 
 static void readable_cb(evutil_socket_t fd, short what, void *arg);
+static void slow_cb(evutil_socket_t fd, short what, void *arg);
 static void limit_cb(evutil_socket_t fd, short what, void *arg);
 static void exit_cb(evutil_socket_t fd, short what, void *arg);
 static bool has_exited(const struct host_script *script);
@@ -66,16 +71,18 @@ static void signal_cb(evutil_socket_t number, short what, void *arg);
 static void answered(const char *text, size_t size, const struct error *why, void *arg);
 
 struct host_script *host_script_new(struct event_base *base, const char *path,
-                                    host_script_done *done, void *arg)
+                                    const char *meanwhile, host_script_done *done, void *arg)
 {
     struct host_script *script = xcalloc(1, sizeof *script);
 
-    *script = (struct host_script){ .base = base, .path = xstrdup(path), .done = done,
-                                    .arg = arg };
+    *script = (struct host_script){ .base = base, .path = xstrdup(path), .meanwhile = meanwhile,
+                                    .done = done, .arg = arg };
+    script->slow = evtimer_new(base, slow_cb, script);
     script->limit = evtimer_new(base, limit_cb, script);
     script->exit = evtimer_new(base, exit_cb, script);
     script->text = evbuffer_new();
-    if (script->limit == NULL || script->exit == NULL || script->text == NULL)
+    if (script->slow == NULL || script->limit == NULL || script->exit == NULL ||
+        script->text == NULL)
         xalloc_die();
     return script;
 }
@@ -86,6 +93,7 @@ void host_script_free(struct host_script *script)
         return;
     if (script->readable != NULL)
         end(script);
+    event_free(script->slow);
     event_free(script->limit);
     event_free(script->exit);
     evbuffer_free(script->text);
@@ -95,7 +103,8 @@ void host_script_free(struct host_script *script)
 
 void host_script_start(struct host_script *script)
 {
-    const struct timeval limit = { .tv_sec = HOST_SCRIPT_S }, now = { 0 };
+    const struct timeval slow = { .tv_sec = HOST_SCRIPT_SLOW_S }, now = { 0 };
+    const struct timeval limit = { .tv_sec = HOST_SCRIPT_S };
     char *const          argv[] = { script->path, NULL };
     int                  fd;
 
@@ -115,6 +124,7 @@ void host_script_start(struct host_script *script)
     }
     script->readable = xevent_new(script->base, fd, readable_cb, script);
     xevent_watch(script->readable, EV_READ);
+    xevent_add(script->slow, &slow);
     xevent_add(script->limit, &limit);
 }
 
@@ -135,6 +145,17 @@ static void readable_cb(evutil_socket_t fd, short what, void *arg)
         err_set(&why, "%s: prints more than %d bytes", script->path, HOST_SCRIPT_BYTES_MAX);
         fail(script, &why);
     }
+}
+
+static void slow_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct host_script *script = arg;
+
+    (void)fd, (void)what;
+    if (!script->has_warned)
+        log_warn("%s: no answer for %d s, and muster kills it after %d s; %s", script->path,
+                 HOST_SCRIPT_SLOW_S, HOST_SCRIPT_S, script->meanwhile);
+    script->has_warned = true;
 }
 
 /* The output ends only when all processes that the script started have closed it. */
@@ -226,6 +247,7 @@ static int end(struct host_script *script)
     event_free(script->readable);
     script->readable = NULL;
     close(fd);
+    event_del(script->slow);
     event_del(script->limit);
     event_del(script->exit);
     return status;
@@ -243,7 +265,7 @@ char *host_script_read(const char *path, size_t *size, struct error *err)
         err_set(err, "cannot create an event loop: %s", strerror(errno));
         return NULL;
     }
-    script = host_script_new(base, path, answered, &answer);
+    script = host_script_new(base, path, "the run has no hosts before that", answered, &answer);
     watch_signals(script, watched);
     host_script_start(script);
     while (!answer.is_there && event_base_loop(base, EVLOOP_ONCE) == 0)

@@ -79,7 +79,10 @@ struct host_watch *host_watch_new(struct event_base *base, const struct options 
     if (watch->next == NULL)
         xalloc_die();
     if (options->discovery_script != NULL)
-        watch->script = host_script_new(base, options->discovery_script, has_asked, watch);
+        watch->script = host_script_new(base, options->discovery_script,
+                                        slots > 0 ? "until then the hosts stay as they were"
+                                                  : "the run has no hosts before that",
+                                        has_asked, watch);
     else
         watch->look = host_look_new(base, options->hostfile, &look_ops, watch);
     again_in(watch, 0);

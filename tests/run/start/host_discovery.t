@@ -33,6 +33,8 @@ is "... unless one of them is a setting" "$rc" 0
 discovered 'echo $$ >script; exec sleep 1000'
 start muster --host-discovery-script ./find true
 ok "a script that hangs" wait_for 20 [ -s script ]
+ok "... is named, with its limit and what waits for it" wait_for 30 grep -q "warning: ./find: no answer \
+for 5 s, and muster kills it after 30 s; the run has no hosts before that" err
 kill -INT "$pid"
 finish_run 20
 is "... does not outlive Ctrl-C" "$rc" 130
@@ -53,6 +55,13 @@ kill -HUP "$pid"
 discovered 'echo node1:1; echo node2:1; echo node3:1'
 ok "a new host is told, after HUP as well" wait_for 20 grep -q '^muster: ./find: node3 is new' err
 ok "... and that it can be read" wait_for 20 grep -q '^muster: ./find: can be read again' err
+discovered 'exec sleep 1000'
+ok "a script that hangs is named, with what the run goes on with" wait_for 30 grep -q "warning: ./find: no \
+answer for 5 s, and muster kills it after 30 s; until then the hosts stay as they were" err
+if [ "${MUSTER_TEST_WIDE:-}" = yes ]; then
+    ok "... and is killed" wait_for 60 grep -q \
+        'warning: ./find: killed, it did not exit within 30 s; the hosts stay as they were' err
+fi
 touch over
 finish_run 20
 is "the run ends well" "$rc" 0
