@@ -31,6 +31,7 @@ void plan_rank_env(const struct plan *run, size_t node, int index, struct strlis
 
     env_set(env, "MUSTER_RUN_ID", plan->run_id);
     env_setf(env, "MUSTER_GENERATION", "%d", plan->generation);
+    env_set(env, "MUSTER_HOST", run->node[node].host);
     if (run->terminal != NULL && plan_rank_has_input(run, rank->rank))
         env_set(env, "TERM", run->terminal);
     if (plan->command == COMMAND_EXEC)

@@ -77,6 +77,13 @@ ok "... with file and line" grep -q 'settings:1' err
 printf 'node1 slots=1 env:COLOUR=red\nnode2 slots=1 env:COLOUR="dark blue"\n' >hosts
 run muster --label none --show-ranks 1 --hostfile hosts "$echo_args" --environment
 is "env: words of the hostfile are that host's" "$(value COLOUR)" "dark blue."
+is "MUSTER_HOST is the host's name there" "$(value MUSTER_HOST)" "node2."
+run muster -v --dry-run --hostfile hosts true
+ok "... which --dry-run shows" grep -q '^  MUSTER_HOST=node1$' out
+run muster exec --label none -H node2,node1 sh -c 'echo "$MUSTER_HOST"'
+is "... which commands have, too" "$(sort out | tr '\n' ' ')" "node1 node2 "
+environment --env MUSTER_HOST=other
+is "... which cannot be set: 2" "$rc" 2
 environment --env RANK=9
 is "what muster sets itself cannot be set" "$rc" 2
 ok "... and is named" grep -q RANK err

@@ -123,8 +123,9 @@ static void rank_environment(void **state)
     for (i = 0; i < sizeof expected / sizeof expected[0]; i++)
         assert_env(&env, expected[i][0], expected[i][1]);
     assert_env(&env, "MUSTER_RUN_ID", plan.run_id);
+    assert_env(&env, "MUSTER_HOST", "te2");
     assert_env(&env, "TORCHELASTIC_RUN_ID", plan.run_id);
-    assert_int_equal(env.count, 30);
+    assert_int_equal(env.count, 31);
     strlist_clear(&env);
 
     set("master_addr", "");
@@ -231,6 +232,7 @@ static void exec_is_one_a_node(void **state)
     assert_env(&env, "RANK", NULL);
     assert_env(&env, "CUDA_VISIBLE_DEVICES", NULL);
     assert_env(&env, "MUSTER_RUN_ID", plan.run_id);
+    assert_env(&env, "MUSTER_HOST", plan.node[1].host);
     strlist_clear(&env);
 }
 
