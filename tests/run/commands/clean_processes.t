@@ -60,11 +60,12 @@ kill "$plain" "$others"
 # What it finds need not be text
 id=$old
 old=$(printf 'a\377\033b')
-stale sh -c "$(printf 'sleep 1005; : \377\033[2J')"
+stale sh -c "$(printf 'sleep 1005; : \377\033[2J\033[8m')"
 old=$id
 clean --kill --json clean.json
 is "a process of a strange name and run: 0" "$rc" 0
 ok "... it is shown, without what a terminal would act on" \
-    grep -Eq "ended +process +$stale .* a\?\^\[b +sh -c sleep 1005; : \?\^\[\[2J" out
+    grep -Eq "ended +process +$stale .* a\?\^\[b +sh -c sleep 1005; : \?\^\[\[2J\^\[\[8m\$" out
+ok "... nor is there anything else of the kind" not grep -q "$(printf '\033')" out
 ok "... and is gone" is_gone "$stale"
 finish

@@ -45,8 +45,18 @@ ok "... has another port" test "$(sort -u out)" != "$(sort -u first.out)"
 kill -INT "$first"
 wait_for 20 is_gone "$first"
 
-take_port
+# The process that has the port has the name of its program, which a terminal would act on.
+ln -s "$(command -v python3)" "$(printf '\033[8mhidden')"
+script_file named <<'END'
+#!/bin/sh
+shift
+exec "./$(printf '\033[8mhidden')" "$@"
+END
+take_port ./named
 run muster -H node1:1,node2:1 --master_port "$taken_port" true
 ok "a fixed port that is taken is an error" test "$rc" != 0
 ok "... that names the port" grep -q "$taken_port" err
+ok "... and who has it, made harmless" grep -q 'held by pid [0-9]* (^\[\[8mhidden)' err
+run muster doctor --master_port "$taken_port" -H node1:1
+ok "... as muster doctor does" grep -q 'pid [0-9]* (?\[8mhidden)' out
 finish
