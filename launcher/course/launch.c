@@ -200,7 +200,9 @@ static int open_dir(struct run *run, struct error *err)
             return err_set(err, "--detach needs a place for the output: %s", why.text);
         if (run->options->resumed != NULL)
             return err_set(err, "muster resume: %s", why.text);
-        log_info("this run has no directory in the history: %s", why.text);
+        log_warn("muster status, attach, stop, drain, scale and resume will not find this run, "
+                 "since it has no directory: %s; XDG_STATE_HOME may name another place",
+                 why.text);
         return 0;
     }
     log_info("this run is in %s", run->dir.path);
@@ -429,7 +431,8 @@ static void close_dir(struct run *run, int status)
     data_shards_json(run, result);
     json_object_set_new(result, "cost", cost_json(&run->cost));
     if (run_dir_result(&run->dir, result, &err) < 0)
-        log_warn("%s: %s", run->dir.path, err.text);
+        log_warn("%s: %s; muster status will say that this run has died", run->dir.path,
+                 err.text);
     json_decref(result);
 }
 

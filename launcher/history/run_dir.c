@@ -53,7 +53,7 @@ int run_dir_open(struct run_dir *dir, const struct plan *plan, const struct opti
 
     *dir = (struct run_dir){ .fd = -1, .log_fd = -1 };
     if (runs == NULL)
-        return err_set(err, "HOME is not set");
+        return err_set(err, "neither HOME nor XDG_STATE_HOME is an absolute path");
     dir->path = xasprintf("%s/%s", runs, plan->run_id);
     if (run_dir_make_above(dir->path, err) < 0)
         goto out;

@@ -34,16 +34,24 @@ run muster -H node1:1 true
 is "the last 20 are kept, and one that holds somebody's own file" "$(ls "$runs" | wc -l)" 21
 ok "... which is untouched" grep -q precious "$runs/20200101-000010-abcd/notes"
 
-chmod 500 "$runs"
-XDG_STATE_HOME=/dev/null/nowhere
-export XDG_STATE_HOME
-run muster -v -H node1:1 true
-is "a run that cannot be kept is a run anyway" "$rc" 0
-ok "... and -v says so" grep -q "this run has no directory in the history" err
-chmod 700 "$runs"
-unset XDG_STATE_HOME
-run env HOME="$tmp/nowhere" muster -v -H node1:1 true
-is "a home that is not there: the same" "$rc" 0
-ok "... -v says so" grep -q "this run has no directory in the history: HOME is .*/nowhere" err
-ok "... and it is not made" test ! -e "$tmp/nowhere"
+# unkept CASE WHY: the run has ended well, with one line that says what it lacks, and why.
+unkept() {
+    is "$1: a run anyway" "$rc $(cat out)" "0 ran"
+    is "... with one line" "$(wc -l <err)" 1
+    ok "... which says what it lacks, why, and what to do" grep -q "warning: muster status, attach, stop, \
+drain, scale and resume will not find this run, since it has no directory: $2; XDG_STATE_HOME may name" err
+}
+run env XDG_STATE_HOME=/dev/null/nowhere muster -H node1:1 echo ran
+unkept "a directory that cannot be made" "/dev/null/nowhere: Not a directory"
+run env -u HOME muster -H node1:1 echo ran
+unkept "no home" "neither HOME nor XDG_STATE_HOME is an absolute path"
+run env HOME="$tmp/nowhere" muster -H node1:1 echo ran
+unkept "a home that is not there" "HOME is .*/nowhere: No such file or directory"
+ok "... which is not made" test ! -e "$tmp/nowhere"
+
+run muster --name unwritten -H node1:1 sh -c "cd '$runs'/*-unwritten && mkdir result.json; echo ran"
+is "a result that cannot be written: 0" "$rc $(cat out) $(wc -l <err)" "0 ran 1"
+ok "... with one line that says what follows" grep -q \
+    "[-]unwritten: result.json: Is a directory; muster status will say that this run has died" err
+ok "... as it does" sh -c 'muster status unwritten | grep -q "^[^ ]*-unwritten: died, "'
 finish
