@@ -20,6 +20,7 @@
 
 #include "commands/remains.h"
 #include "exit_code.h"
+#include "history/resume_line.h"
 #include "history/run_dir.h"
 #include "log.h"
 #include "xalloc.h"
@@ -27,6 +28,8 @@
 static int  check_state(const struct past_run *run, struct error *err);
 static int  read_again(const struct past_run *run, struct options *again, int *status,
                        struct error *err);
+static int  check_variables(const struct past_run *run, const struct options *again,
+                            struct error *err);
 static int  words_of(const json_t *list, struct strlist *words);
 static int  next_generation(const struct past_run *run, const json_t *now);
 
@@ -47,6 +50,10 @@ int command_resume(const struct options *options, struct options *again)
         run = history_find_over(&list, options->run, &err);
     if (run == NULL || check_state(run, &err) < 0 || read_again(run, again, &status, &err) < 0)
         goto failed;
+    if (check_variables(run, again, &err) < 0) {
+        status = EXIT_USAGE;
+        goto failed;
+    }
     again->resumed = xstrdup(run->id);
     now = run_dir_read(run->dir_fd, "status.json");
     again->first_generation = next_generation(run, now);
@@ -124,6 +131,28 @@ static int read_again(const struct past_run *run, struct options *again, int *st
         rc = err_set(err, "%s: its hostfile was standard input, which is gone; start a new run",
                      run->id);
     strlist_clear(&words);
+    return rc;
+}
+
+/* Are the values here that the ranks need, and the directory does not have? */
+static int check_variables(const struct past_run *run, const struct options *again,
+                           struct error *err)
+{
+    struct strlist names = { 0 };
+    char          *lacks, *line;
+    int            rc = 0;
+
+    resume_line_variables(again, &names);
+    lacks = resume_line_lacks(&names);
+    line = resume_line(run->id, &names);
+    if (lacks != NULL)
+        rc = err_set(err,
+                     "%s: muster has not recorded the values of --env, and this environment "
+                     "lacks %.400s; type: %.800s",
+                     run->id, lacks, line);
+    strlist_clear(&names);
+    free(line);
+    free(lacks);
     return rc;
 }
 

@@ -24,9 +24,11 @@
 #include "elastic/cost.h"
 #include "exit_code.h"
 #include "history/history.h"
+#include "history/resume_line.h"
 #include "history/run_dir.h"
 #include "log.h"
 #include "output/json_file.h"
+#include "sanitize.h"
 #include "xalloc.h"
 
 static int     status_of_all(const struct history *list, const char *json);
@@ -34,7 +36,9 @@ static int     status_of_one(const struct past_run *run, const char *json);
 static int     cost_of_one(const struct past_run *run, const char *json);
 static json_t *json_of_ranks(const struct past_run *run);
 static void    add_generation(const struct past_run *run, json_t *about);
+static void    add_resume(const struct past_run *run, json_t *about);
 static void    print_generation(const json_t *run, FILE *out);
+static void    print_resume(const json_t *run, FILE *out);
 static json_t *silent_s_of(const json_t *rank, bool is_active);
 static char   *short_command(const json_t *run);
 static json_t *json_of_run(const struct past_run *run);
@@ -96,6 +100,7 @@ static int status_of_one(const struct past_run *run, const char *json)
     about = json_of_run(run);
     json_object_set_new(about, "ranks", json_of_ranks(run));
     add_generation(run, about);
+    add_resume(run, about);
     if (json == NULL || strcmp(json, "-") != 0)
         print_run(about, stdout);
     if (json != NULL)
@@ -172,6 +177,30 @@ static void add_generation(const struct past_run *run, json_t *about)
                         generation != NULL ? json_incref(generation) : json_null());
     json_object_set_new(about, "max_restarts", most != NULL ? json_incref(most) : json_null());
     json_decref(now);
+}
+
+/* Adds the line that starts the run again; null if muster resume would refuse it. */
+static void add_resume(const struct past_run *run, json_t *about)
+{
+    const json_t  *variables = past_run_launcher(run, "variables"), *name;
+    bool           is_over = run->state == PAST_RUN_DIED ||
+                   (run->state == PAST_RUN_ENDED &&
+                    json_integer_value(json_object_get(run->result, "exit_status")) != 0);
+    struct strlist names = { 0 };
+    char          *line;
+    size_t         i;
+
+    if (!is_over || !json_is_array(variables) || !json_is_array(past_run_launcher(run, "args"))) {
+        json_object_set_new(about, "resume", json_null());
+        return;
+    }
+    json_array_foreach(variables, i, name)
+        if (json_is_string(name))
+            strlist_add(&names, json_string_value(name));
+    line = resume_line(run->id, &names);
+    json_object_set_new(about, "resume", json_text(line, strlen(line)));
+    strlist_clear(&names);
+    free(line);
 }
 
 /* Returns the seconds since the rank's last byte, or since its start, while it runs. */
@@ -323,6 +352,7 @@ static void print_run(const json_t *run, FILE *out)
         fprintf(out, " by pid %s", pid);
     fprintf(out, "\ncommand: %s\n", command);
     print_generation(run, out);
+    print_resume(run, out);
     fputc('\n', out);
     print_ranks(json_object_get(run, "ranks"), out);
     free(id);
@@ -344,6 +374,18 @@ static void print_generation(const json_t *run, FILE *out)
     if (generation > 0)
         fprintf(out, "generation: %lld (at most %lld restarts)\n", (long long)generation,
                 (long long)most);
+}
+
+static void print_resume(const json_t *run, FILE *out)
+{
+    const json_t *line = json_object_get(run, "resume");
+    char         *text;
+
+    if (!json_is_string(line))
+        return;
+    text = sanitize_text(json_string_value(line), json_string_length(line));
+    fprintf(out, "to start it again: %s\n", text);
+    free(text);
 }
 
 static char *since_of(const json_t *run)

@@ -14,6 +14,7 @@
 #include "course/world.h"
 #include "elastic/next_world.h"
 #include "elastic/policy.h"
+#include "history/resume_line.h"
 #include "hostrange.h"
 #include "log.h"
 #include "run/data_shards.h"
@@ -489,18 +490,20 @@ static void wait_is_over(struct run *run, enum policy_why why)
 {
     struct generation *generation = run->generation;
     const char        *name = generation->lost != NULL ? generation->lost : "a node";
+    char              *advice = resume_line_advice(run->options, run->plan->run_id,
+                                                   run->dir.path != NULL);
 
     generation->why = why;
     if (why == POLICY_WHY_NO_START)
         outcome_cause(&run->outcome, generation->no_start_code,
                       "%s could not start its ranks, nor could any node that might take its "
-                      "place; muster resume %s starts the run again",
-                      name, run->plan->run_id);
+                      "place; %s",
+                      name, advice);
     else
         outcome_cause(&run->outcome, EXIT_WAITED,
-                      "%s is missing, and no node took its place within %g s (--max-wait); "
-                      "muster resume %s starts the run again",
-                      name, run->rules.max_wait_s, run->plan->run_id);
+                      "%s is missing, and no node took its place within %g s (--max-wait); %s",
+                      name, run->rules.max_wait_s, advice);
+    free(advice);
     phase_leave(run);
 }
 

@@ -17,6 +17,7 @@
 
 #include "buffer.h"
 #include "frame.h"
+#include "history/resume_line.h"
 #include "log.h"
 #include "runid.h"
 #include "xalloc.h"
@@ -260,15 +261,20 @@ static int write_plan(const struct run_dir *dir, const struct plan *plan,
 /* Texts that are not UTF-8 cannot be kept; such a run cannot be resumed. */
 static json_t *json_of_launcher(const struct options *options)
 {
-    char    host[RUN_DIR_HOST_SIZE], *cwd = getcwd(NULL, 0);
-    json_t *body;
+    char           host[RUN_DIR_HOST_SIZE], *cwd = getcwd(NULL, 0);
+    bool           is_stdin = strcmp(options->hostfile, "-") == 0;
+    struct strlist variables = { 0 };
+    json_t        *body;
 
     run_dir_host(host);
-    body = json_pack("{s:o, s:I, s:b, s:f, s:o, s:o, s:o, s:o}", "host",
+    resume_line_variables(options, &variables);
+    body = json_pack("{s:o, s:I, s:b, s:f, s:o, s:o, s:o, s:o, s:o}", "host",
                      json_text(host, strlen(host)), "start", (json_int_t)time(NULL), "detached",
                      (int)options->detach, "grace_s", options->grace_s, "cwd",
                      json_or_null(cwd), "options", json_of_words(&options->given), "script",
-                     json_or_null(options->script), "args", json_of_words(&options->args));
+                     json_or_null(options->script), "args", json_of_words(&options->args),
+                     "variables", is_stdin ? json_null() : json_of_words(&variables));
+    strlist_clear(&variables);
     free(cwd);
     if (body == NULL)
         xalloc_die();

@@ -47,10 +47,19 @@ launcher=$(json state.json "d['pid']")
 kill -KILL "$launcher"
 wait_for 10 is_gone "$launcher"
 run muster resume resumed
-is "without the value that is not kept: 2" "$rc" 2
-ok "... which it names" grep -q -e "--env TOKEN: not set in this environment" err
-run env TOKEN=second LAST=1 muster resume resumed
-is "from another directory, by name" "$rc $(cat out)" "0 $id"
+is "without the values that are not kept: 2" "$rc" 2
+is "... which it names, and what to type" "$(cat err)" "muster: error: $id: muster has not recorded the \
+values of --env, and this environment lacks TOKEN LAST; type: TOKEN=VALUE LAST=VALUE muster resume $id"
+ok "muster status has the same line" sh -c \
+    "muster status resumed | grep -q '^to start it again: TOKEN=VALUE LAST=VALUE muster resume $id\$'"
+export LAST=1
+run muster status --json state.json resumed
+is "... without those that are set here" "$(json state.json 'd["resume"]')" \
+    "TOKEN=VALUE muster resume $id"
+line=$(sed -n 's/^to start it again: //p' out)
+run sh -c "$(echo "$line" | sed 's/TOKEN=VALUE/TOKEN=second/')"
+is "that line works, from another directory" "$rc $(cat out)" "0 $id"
+unset LAST
 ok "... it says what it waits for" grep -q "still there (.*: pid [0-9]*); waiting until" err
 ok "... and what follows" grep -q "restarting $id: generation 1" err
 run muster attach "$id"
@@ -69,6 +78,8 @@ ok "... for people, too" grep -q '^cost: [0-9.]* node hours: .* % useful, .* % l
 run muster status --cost
 is "the cost of no run: 2" "$rc" 2
 ok "no value is on disk" not grep -rqE 'TOKEN=|TOKEN": "' "$HOME/.local/state/muster"
+ok "what has ended well has no line for that" sh -c \
+    "! muster status resumed | grep -q 'to start it again'"
 run muster resume "$id"
 is "it has ended: 2" "$rc" 2
 ok "... with 0" grep -q 'has ended with exit status 0: there is nothing to resume' err

@@ -15,7 +15,8 @@ ok "the log has every state" sh -c "
 is "the result names the culprit" "$(python3 -c "
 import json; r = json.load(open('$runs/$kept/result.json'))
 print(r['exit_status'], r['first_failure']['rank'], r['run_id'] == '$kept')")" "5 3 True"
-is "the plan has the name of a variable" "$(grep -c '"TOKEN"' "$runs/$kept/plan.json")" 2
+is "the plan has the name of a variable: for each node, and for muster resume" \
+    "$(grep -c '"TOKEN"' "$runs/$kept/plan.json")" 3
 ok "... and nobody its value" not grep -rq correct-horse "$runs"
 is "nobody else can read it" "$(find "$runs" -perm /077 | wc -l)" 0
 run muster -vv -H node1:1 --env TOKEN=correct-horse true

@@ -102,15 +102,15 @@ finish_run 20
 is "... and the run ends well" "$rc" 0
 
 hosts node1 node2
-start muster -v --name park --max-wait 4 --grace 1 --hostfile hosts ./rank park
+start muster -v --name park --env PARKED=1 --max-wait 4 --grace 1 --hostfile hosts ./rank park
 ok "a run of two nodes that cannot shrink" wait_for 20 runs 0 node1 node2
 muster drain --within 0 park node2 >told 2>&1
 ok "... waits when one is drained" wait_for 20 says 'node2 leaves .*; waiting for a node, for 4 s'
 finish_run 30
 is "... not for long: 75" "$rc" 75
 ok "... with the line that goes on" wait_for 20 says \
-    'no node took its place within 4 s .*; muster resume 2'
-start muster resume park
+    'no node took its place within 4 s .*; PARKED=VALUE muster resume 2[^ ]*-park starts the run again'
+start env PARKED=1 muster resume park
 ok "muster resume: all nodes are there again" wait_for 20 runs 2 node1 node2
 muster drain --within 0 park node1 >told 2>&1
 ok "... drained again, it waits" wait_for 20 says 'generation 3: node node1 leaves .*; waiting'
