@@ -38,6 +38,8 @@ static const char import_torch[] =
     "import torch\n"
     "if torch.cuda.is_available(): torch.zeros(1 << 18, device='cuda')\n";
 
+static void find_missing(const struct checkup *checkup, const char *python);
+static void from_words(const struct checkup *checkup, char *words, size_t size);
 static bool take(const struct checkup *checkup, char *text);
 static void shebangs_check(const struct checkup *checkup, const char *exe);
 static void torch_check(const struct checkup *checkup, const char *python);
@@ -47,22 +49,55 @@ void python_check(const struct checkup *checkup)
     const char           *python = checkup_word(checkup, "python");
     const char *const     argv[] = { python, "-c", ask, NULL };
     struct command_result result;
-    char                  why[256];
+    char                  why[256], from[128];
 
     if (python == NULL)
         return;
     if (command_run(argv, NULL, ASK_S, &result)) {
         if (take(checkup, result.out) && checkup->is_full)
             torch_check(checkup, python);
+    } else if (result.error == ENOENT) {
+        find_missing(checkup, python);
     } else {
         command_why(&result, ASK_S, why, sizeof why);
-        checkup_find(checkup, CHECKUP_FAIL,
-                     result.error == ENOENT ? "no rank can start: exit status 127"
-                                            : "no rank can start",
-                     "mount the disk that has it, or name another one with --python", "%s: %s",
-                     python, why);
+        from_words(checkup, from, sizeof from);
+        checkup_find(checkup, CHECKUP_FAIL, "no rank can start",
+                     "mend it, or name another one with --python", "%s%s: %s", python,
+                     from, why);
     }
     command_clear(&result);
+}
+
+/* The launcher has chosen the path by what it sees itself; the node may have another one. */
+static void find_missing(const struct checkup *checkup, const char *python)
+{
+    static const char *const argv[] = { "python3", "-c", "import sys; print(sys.executable)",
+                                        NULL };
+    struct command_result    result;
+    char                     from[128], mend[PATH_MAX + 128];
+    bool                     has_other = command_run(argv, NULL, ASK_S, &result);
+
+    result.out[strcspn(result.out, "\n")] = '\0';
+    has_other = has_other && result.out[0] == '/';
+    from_words(checkup, from, sizeof from);
+    snprintf(mend, sizeof mend, "name one that it has: --python, or python= in the hostfile: %.*s",
+             PATH_MAX, result.out);
+    checkup_find(checkup, CHECKUP_FAIL, "no rank can start: exit status 127",
+                 has_other ? mend
+                           : "install python3 there, mount the disk that has it, or copy it "
+                             "there with muster bcast",
+                 "no %s there%s, %s%s", python, from,
+                 has_other ? "but " : "and no python3 that starts", has_other ? result.out : "");
+    command_clear(&result);
+}
+
+/* Writes " (--python)": what has named the interpreter, as the launcher says. */
+static void from_words(const struct checkup *checkup, char *words, size_t size)
+{
+    const char *from = checkup_word(checkup, "python_from");
+
+    snprintf(words, size, "%s%.100s%s", from != NULL ? " (" : "", from != NULL ? from : "",
+             from != NULL ? ")" : "");
 }
 
 /* Reports the versions. If two packages have the same name, the first is imported.

@@ -77,8 +77,14 @@ static void add_program(json_t *request, const struct run *run, const struct pla
     const char *cwd = node->cwd;
     char       *script = NULL;
 
-    if (program->is_python && program->head.count > 0)
-        json_object_set_new(request, "python", json_string(program->head.item[0]));
+    if (program->is_python && program->head.count > 0) {
+        json_object_set_new(request, "python", json_string(node->python != NULL
+                                                               ? node->python
+                                                               : program->head.item[0]));
+        json_object_set_new(request, "python_from",
+                            json_string(node->python != NULL ? "python= of the hostfile"
+                                                             : program->python_from));
+    }
     if (run->options->script == NULL)
         return;
     if (cwd != NULL)

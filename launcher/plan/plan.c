@@ -223,6 +223,7 @@ static void node_clear(struct plan_node *node)
     free(node->addr);
     free(node->user);
     free(node->iface);
+    free(node->python);
     free(node->cwd);
     free(node->slot);
     strlist_clear(&node->device);
@@ -370,6 +371,7 @@ static int add_node(struct plan *plan, const struct selected *selected, struct c
         .user = dup_or_null(host->user),
         .port = host->port > 0 ? host->port : options->ssh_port,
         .iface = dup_or_null(host->iface),
+        .python = dup_or_null(host->python),
         .cwd = dup_or_null(host->cwd != NULL ? host->cwd : common->cwd),
         .class = host->class,
         .price = host->price,

@@ -37,6 +37,7 @@ struct plan_node {
     double price, on_demand_price; /* per hour; 0: unknown */
     char *iface; /* from the hostfile, or found by master.c; NULL: unknown */
     char *cwd;   /* NULL: the login directory */
+    char *python; /* from the hostfile; NULL: the run's */
     bool  is_local;  /* the agent is forked, not started over SSH */
     int   node_rank; /* in the run: its index in node[], except with --no_ssh */
     int  *slot;

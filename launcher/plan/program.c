@@ -34,7 +34,7 @@ static void        tell_wrapper(const struct options *options, const char *cwd);
 static int        add_python(const struct options *options, char *const *here,
                              struct program *program, struct error *err);
 static char      *choose_python(const struct options *options, char *const *here,
-                                struct error *err);
+                                const char **from, struct error *err);
 static int        find_check(const struct options *options, char *const *here,
                              struct program *program, int *exit_code, struct error *err);
 static char      *find_sent(const char *agent);
@@ -173,7 +173,7 @@ static void tell_wrapper(const struct options *options, const char *cwd)
 static int add_python(const struct options *options, char *const *here,
                       struct program *program, struct error *err)
 {
-    char *python = choose_python(options, here, err);
+    char *python = choose_python(options, here, &program->python_from, err);
 
     if (python == NULL)
         return -1;
@@ -186,13 +186,15 @@ static int add_python(const struct options *options, char *const *here,
 }
 
 /* Returns its absolute path, which the caller frees. NULL with err. */
-static char *choose_python(const struct options *options, char *const *here, struct error *err)
+static char *choose_python(const struct options *options, char *const *here, const char **from,
+                           struct error *err)
 {
     static const char *const homes[] = { "VIRTUAL_ENV", "CONDA_PREFIX" };
     const char              *name = options->python, *home;
     char                    *python = NULL;
     size_t                   i;
 
+    *from = "--python";
     if (name != NULL && name[0] == '/')
         return xstrdup(name); /* may exist only on the nodes */
     for (i = 0; i < 2 && name == NULL && python == NULL; i++) {
@@ -200,11 +202,14 @@ static char *choose_python(const struct options *options, char *const *here, str
         if (home == NULL || home[0] != '/')
             continue;
         python = xasprintf("%s/bin/python", home);
+        *from = homes[i];
         if (look_at(python, NULL) != SIGHT_EXECUTABLE) {
             free(python);
             python = NULL;
         }
     }
+    if (python == NULL && name == NULL)
+        *from = "python3 on PATH of the launcher";
     if (name != NULL && strchr(name, '/') != NULL)
         python = realpath(name, NULL);
     else if (python == NULL)
@@ -226,7 +231,7 @@ static int find_check(const struct options *options, char *const *here, struct p
     program->sent = find_sent(options->agent);
     if (program->sent != NULL) {
         strlist_add(&program->head, "sent/muster-check");
-        path = choose_python(options, here, err);
+        path = choose_python(options, here, &program->python_from, err);
         is_found = path != NULL;
         if (is_found)
             strlist_addf(&program->head, "--python=%s", path);

@@ -16,6 +16,7 @@ struct program {
     bool           is_python;
     const char    *script; /* Python reads it on every node; NULL: none. Owned by options */
     struct strlist head; /* python -u [-m] script, or the executable */
+    const char    *python_from; /* what has named that python; a constant; NULL: there is none */
     bool           wants_local_rank; /* insert --local_rank=N after head */
     bool           imports_horovod;
     struct strlist args;

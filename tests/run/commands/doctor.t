@@ -247,7 +247,7 @@ says "names are not looked up in time" FAIL "node\\[4-5\\]" "looking up the name
 says "the cache is read-only" WARN node2 "home/.cache is mounted read-only"
 says "the cache is full" WARN node1 "home/.cache has only 0 MiB left"
 says "a host name is twice there" FAIL "node\\[1-2\\]" "they have the same host name: node1"
-says "an interpreter is not there" FAIL "node\\[4-5\\]" "venv/bin/python: No such file or directory"
+says "an interpreter is not there" FAIL "node\\[4-5\\]" "no .*venv/bin/python there \\(--python\\), but /.*/python3"
 says "a machine is named twice" FAIL "node\\[4-5\\]" "they are the same machine \\(boot id [0-9a-f]{8}\\)"
 says "a metadata service does not answer" WARN node1 "no answer from Google Cloud's metadata service: Network is unreachable"
 says "... or nonsense" WARN node2 "no answer from EC2's metadata service: its token cannot be parsed"

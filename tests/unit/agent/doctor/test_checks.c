@@ -322,7 +322,9 @@ static void python(void **state)
 
     (void)state;
     SAYS(python_check, "{\"python\":\"/nonexistent/python\"}",
-         "/nonexistent/python: No such file or directory");
+         "no /nonexistent/python there, ");
+    SAYS(python_check, "{\"python\":\"/nonexistent/python\",\"python_from\":\"CONDA_PREFIX\"}",
+         "no /nonexistent/python there (CONDA_PREFIX), ");
     put("/bin/python", "#!/bin/sh\necho $0\necho python 3.11.2\necho torch 2.4.0\necho torch 9\n"
                        "echo\necho \"too many words\"\n");
     put("/bin/torchrun", "#!/nonexistent/python\n");
