@@ -99,7 +99,7 @@ struct startup {
     struct venv   *venv;
     json_t        *report; /* the body of READY; made before our own ranks exist, which it
                               would otherwise report */
-    bool           pid_file_made;
+    char          *pid_file; /* the one that we made; a later PLAN may name another. NULL: none */
     bool           is_again; /* not the first generation: the guard exists, the run's name is
                                 ours, the environment is complete */
 };

@@ -14,6 +14,7 @@
 #include "guard/pid_range.h"
 #include "plan/limits.h"
 #include "session/ready_report.h"
+#include "xalloc.h"
 
 static int  begin_guard(struct agent *agent, struct failure *failure);
 static int  guard_failed(int error, const char *text, struct failure *failure);
@@ -41,8 +42,9 @@ void startup_open(struct agent *agent)
 void startup_close(struct agent *agent)
 {
     json_decref(agent->startup.report);
-    if (agent->startup.pid_file_made)
-        unlink(agent->plan.pid_file);
+    if (agent->startup.pid_file != NULL)
+        unlink(agent->startup.pid_file);
+    free(agent->startup.pid_file);
     venv_free(agent->startup.venv);
     strlist_clear(&agent->startup.environment);
     namesake_close(agent);
@@ -167,10 +169,10 @@ static int prepare_all(struct agent *agent, struct failure *failure)
         return -1;
     if (ranks_prepare(&agent->ranks, &agent->startup.environment, failure) < 0)
         return -1;
-    if (agent->plan.pid_file != NULL && !agent->startup.pid_file_made) {
+    if (agent->plan.pid_file != NULL && agent->startup.pid_file == NULL) {
         if (prepare_pid_file(agent->plan.pid_file, failure) < 0)
             return -1;
-        agent->startup.pid_file_made = true;
+        agent->startup.pid_file = xstrdup(agent->plan.pid_file);
     }
     if (ranks_open_logs(&agent->ranks, &why) < 0)
         return failure_set(failure, EXIT_CREATE, "", "%s", why.text);

@@ -83,7 +83,8 @@ static void tell(struct node *const *node, const struct entry *first, size_t cou
     for (i = 0; i < count; i++)
         strlist_add(&hosts, node[first[i].node]->plan->host);
     names = hostrange_fold(&hosts);
-    log_info("%s: one machine (the same boot id), so their ranks get no PID namespaces", names);
+    log_info("%s: one machine (the same boot id); their ranks get PID namespaces only with "
+             "--strict-containment", names);
     free(names);
     strlist_clear(&hosts);
 }

@@ -27,13 +27,12 @@ struct encoder {
 
 static void    set_common(struct encoder *encoder, json_t *body, const struct plan *plan,
                           size_t node);
-static void    set_files(struct encoder *encoder, json_t *body, const struct plan *plan,
-                         const struct options *options);
 static void    set_log(struct encoder *encoder, json_t *body, const struct plan *plan,
                        const struct options *options);
 static void    set_notice(struct encoder *encoder, json_t *body, const struct plan *plan,
                           size_t node, const struct options *options);
-static void    set_pid_file(struct encoder *encoder, json_t *body);
+static void    set_pid_file(struct encoder *encoder, json_t *body, const struct plan *run,
+                            size_t node, bool is_shared);
 static json_t *pmi_of(const struct plan *plan, size_t node);
 static json_t *launcher_words(const struct plan *plan);
 static json_t *add_ranks(struct encoder *encoder, const struct plan *plan, size_t node);
@@ -59,11 +58,13 @@ int plan_encode(const struct plan *plan, size_t node, const struct options *opti
                      "credit", (json_int_t)terms->credit, "omp_default",
                      !is_exec && !world->per_node);
     set_common(&encoder, body, plan, node);
+    if (!terms->is_check && options->save_pid)
+        set_pid_file(&encoder, body, plan, node, terms->is_shared);
     if (!terms->is_check)
-        set_files(&encoder, body, world, options);
+        set_log(&encoder, body, world, options);
     if (!is_exec && options->hang_timeout_s > 0)
         json_object_set_new(body, "hang_s", json_real(options->hang_timeout_s));
-    if (options->no_pidns || terms->is_shared)
+    if (options->no_pidns || (terms->is_shared && !options->strict_containment))
         json_object_set_new(body, "no_pidns", json_true());
     if (options->allow_open_mpi)
         json_object_set_new(body, "allow_open_mpi", json_true());
@@ -125,14 +126,6 @@ static void set_common(struct encoder *encoder, json_t *body, const struct plan 
         set_notice(encoder, body, plan, node, options);
 }
 
-static void set_files(struct encoder *encoder, json_t *body, const struct plan *plan,
-                      const struct options *options)
-{
-    if (options->save_pid)
-        set_pid_file(encoder, body);
-    set_log(encoder, body, plan, options);
-}
-
 static void set_log(struct encoder *encoder, json_t *body, const struct plan *plan,
                     const struct options *options)
 {
@@ -163,10 +156,16 @@ static void set_notice(struct encoder *encoder, json_t *body, const struct plan 
     free(file);
 }
 
-/* DeepSpeed writes its pid to /tmp/<pid of the runner>.deepspeed on each node. */
-static void set_pid_file(struct encoder *encoder, json_t *body)
+/* DeepSpeed writes its pid to /tmp/<pid of the runner>.deepspeed on each node. Nodes of one machine
+ * have names of their own, which other nodes that come or go do not change. */
+static void set_pid_file(struct encoder *encoder, json_t *body, const struct plan *run,
+                         size_t node, bool is_shared)
 {
-    char *path = xasprintf("/tmp/%ld.deepspeed", (long)getpid());
+    const char *role = plan_world(run, node)->role_name;
+    char       *path = is_shared ? xasprintf("/tmp/%ld.%s%s%s.deepspeed", (long)getpid(),
+                                             run->node[node].host, role != NULL ? "." : "",
+                                             role != NULL ? role : "")
+                                 : xasprintf("/tmp/%ld.deepspeed", (long)getpid());
 
     json_object_set_new(body, "pid_file", add_text(encoder, path));
     free(path);

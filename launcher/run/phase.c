@@ -255,8 +255,9 @@ static void enter_preparing(struct run *run)
 {
     size_t i;
 
-    if (run->phase.shared == NULL && !run->options->no_pidns &&
-        !run->options->strict_containment)
+    if (run->phase.shared == NULL &&
+        (run->options->save_pid ||
+         (!run->options->no_pidns && !run->options->strict_containment)))
         run->phase.shared = shared_machine_find(run->node, run->plan->nodes);
     for (i = 0; i < run->plan->nodes; i++)
         phase_await(run, run->node[i]);
