@@ -59,6 +59,7 @@ static const struct {
 };
 #define CHECKS (sizeof checks / sizeof *checks)
 
+static bool is_skipped(const json_t *request, const char *name);
 static void run_apart(struct checkup *checkup, size_t which);
 static bool await(pid_t pid, double limit_s, int *status);
 
@@ -74,9 +75,21 @@ int checkup_run(const json_t *request, struct task_output *out)
 
     for (i = 0; i < CHECKS; i++)
         if (checks[i].round == (id < ROUND_LAST ? id : ROUND_LAST) &&
-            (checkup.is_full || !checks[i].only_full))
+            (checkup.is_full || !checks[i].only_full) && !is_skipped(request, checks[i].name))
             run_apart(&checkup, i);
     return 0;
+}
+
+/* Does another node answer that for the machine? */
+static bool is_skipped(const json_t *request, const char *name)
+{
+    const json_t *skipped = json_object_get(request, "skip"), *item;
+    size_t        i;
+
+    json_array_foreach(skipped, i, item)
+        if (json_is_string(item) && strcmp(json_string_value(item), name) == 0)
+            return true;
+    return false;
 }
 
 static void run_apart(struct checkup *checkup, size_t which)

@@ -37,6 +37,8 @@ struct doctor {
     struct node_task *task;
     struct program    program; /* program of the ranks */
     int              *port;    /* by node: a port that is free there; 0: unknown */
+    size_t            first;   /* the first node that was asked */
+    bool              has_first;
     char              token[FRAME_NONCE_CHARS + 1];
     struct findings   findings;
 };
@@ -49,10 +51,13 @@ static bool    doctor_frame(struct run *run, struct node *node, const struct fra
                             const json_t *body);
 static void    doctor_over(struct run *run, struct node *node);
 static json_t *request(struct run *run, const struct node *node, int round, double *deadline_s);
+static json_t *about_node(const struct run *run, struct doctor *doctor, const struct node *node);
 static void    find_ports(const struct run *run, struct doctor *doctor);
 static int     doctor_report(const struct run *run, int status, FILE *out, FILE *err);
 static json_t *doctor_json(const struct run *run, int status);
 static void    examine(const struct run *run, struct doctor *doctor);
+static void    take_skipped(const struct run *run, struct doctor *doctor, struct subject *subject,
+                            size_t node);
 static void    take_lines(struct doctor *doctor, struct subject *subject, size_t node);
 static void    take_line(struct doctor *doctor, struct subject *subject, size_t node,
                          const json_t *line);
@@ -154,7 +159,7 @@ static json_t *request(struct run *run, const struct node *node, int round, doub
 
     *deadline_s = round != ABOUT_NODE ? PEERS_S : run->options->check_full ? FULL_S : QUICK_S;
     if (round == ABOUT_NODE)
-        return request_node(run, node, &doctor->program);
+        return about_node(run, doctor, node);
     if (round == TO_PEERS) {
         find_ports(run, doctor);
         return request_peers(run, node, doctor->port, doctor->token);
@@ -162,6 +167,20 @@ static json_t *request(struct run *run, const struct node *node, int round, doub
     return run->options->check_full ? request_speed(run, node, doctor->port, doctor->token,
                                                     doctor->task, round)
                                     : NULL;
+}
+
+/* The first node that has answered does the work for the machine if all are on one. */
+static json_t *about_node(const struct run *run, struct doctor *doctor, const struct node *node)
+{
+    json_t *request = request_node(run, node, &doctor->program), *skip;
+
+    if (!doctor->has_first)
+        doctor->first = node->index;
+    doctor->has_first = true;
+    skip = request_skip(run, node->index, doctor->first);
+    if (skip != NULL)
+        json_object_set_new(request, "skip", skip);
+    return request;
 }
 
 /* Takes from round 0 the ports on which nodes listen in the later rounds. */
@@ -210,6 +229,7 @@ static void examine(const struct run *run, struct doctor *doctor)
                                        .noise = run->node[i]->noise,
                                        .facts = json_object() };
         take_clock(run->node[i], &subject[i]);
+        take_skipped(run, doctor, &subject[i], i);
         take_lines(doctor, &subject[i], i);
     }
     judge(&subjects, &doctor->findings);
@@ -261,6 +281,22 @@ static void take_clock(const struct node *node, struct subject *subject)
                        ((double)now.tv_sec + (double)now.tv_nsec / NS_PER_S - since_s);
     subject->within_s =
         node->trips.best_ns < INT64_MAX ? (double)node->trips.best_ns / NS_PER_S : node->login_s;
+}
+
+/* Takes what the first node has said for this one, too. Its own facts replace those. */
+static void take_skipped(const struct run *run, struct doctor *doctor, struct subject *subject,
+                         size_t node)
+{
+    json_t       *skip = request_skip(run, node, doctor->first);
+    const json_t *lines = node_task_lines(doctor->task, doctor->first, ABOUT_NODE), *line;
+    size_t        i;
+
+    if (skip != NULL && subject->hello != NULL)
+        json_array_foreach(lines, i, line)
+            if (json_object_get(line, "fact") != NULL ||
+                request_skips(skip, judge_text(line, "check")))
+                take_line(doctor, subject, node, line);
+    json_decref(skip);
 }
 
 static void take_lines(struct doctor *doctor, struct subject *subject, size_t node)

@@ -43,6 +43,38 @@ json_t *request_node(const struct run *run, const struct node *node, const struc
     return request;
 }
 
+json_t *request_skip(const struct run *run, size_t node, size_t first)
+{
+    static const char *const of_machine[] = { "names",      "machine",    "updates", "sshd", "spot",
+                                              "gpu driver", "gpu errors", "cold disk" };
+    const char              *own = run->plan->node[node].python;
+    const char              *other = run->plan->node[first].python;
+    json_t                  *list;
+    size_t                   i;
+
+    if (run->options->transport != TRANSPORT_EXEC || node == first)
+        return NULL;
+    list = json_array();
+    for (i = 0; i < sizeof of_machine / sizeof *of_machine; i++)
+        json_array_append_new(list, json_string(of_machine[i]));
+    if (own == other || (own != NULL && other != NULL && strcmp(own, other) == 0)) {
+        json_array_append_new(list, json_string("python"));
+        json_array_append_new(list, json_string("cuda")); /* is asked in Python */
+    }
+    return list;
+}
+
+bool request_skips(const json_t *skip, const char *check)
+{
+    const json_t *item;
+    size_t        i;
+
+    json_array_foreach(skip, i, item)
+        if (strcmp(json_string_value(item), check) == 0)
+            return true;
+    return false;
+}
+
 /* Returns the names in the hostfile, without those that are addresses. */
 static json_t *hosts_of(const struct run *run)
 {

@@ -17,6 +17,13 @@ struct node;
 json_t *request_node(const struct run *run, const struct node *node,
                      const struct program *program);
 
+/* Round 0, with --transport=exec: all nodes are processes on this machine. Returns the names of the
+ * checks that node first answers for node, too: those that would only make the machine busy. NULL:
+ * there are none. */
+json_t *request_skip(const struct run *run, size_t node, size_t first);
+/* Is this one of them? */
+bool request_skips(const json_t *skip, const char *check);
+
 /* Round 1: returns the request to connect to peers. ports: by node, a port found free there; 0:
  * none. token: 16 characters that all nodes get. NULL: there is no peer. */
 json_t *request_peers(const struct run *run, const struct node *node, const int *ports,
