@@ -31,8 +31,8 @@
 
 #include <jansson.h>
 
-#include "bootstrap/changes.h"
 #include "err.h"
+#include "journal/changes.h"
 #include "task/task_output.h"
 
 enum bootstrap_op { BOOTSTRAP_PLAN, BOOTSTRAP_APPLY, BOOTSTRAP_UNDO, BOOTSTRAP_RECORD,

@@ -20,8 +20,8 @@
 #include "bootstrap/disk_choices.h"
 #include "bootstrap/disks.h"
 #include "bootstrap/fstab.h"
-#include "bootstrap/mount_state.h"
 #include "bootstrap/peek.h"
+#include "journal/mount_state.h"
 #include "xalloc.h"
 
 #define OPTIONS "defaults,nofail,noatime"

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bootstrap/mount_state.h"
 #include "bootstrap/peek.h"
 #include "buffer.h"
+#include "journal/mount_state.h"
 #include "sanitize.h"
 #include "xalloc.h"
 

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bootstrap/superblock.h"
 #include "err.h"
+#include "journal/superblock.h"
 
 #define DISKS_MAX 1024
 

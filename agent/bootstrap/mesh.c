@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "bootstrap/block.h"
-#include "bootstrap/journal.h"
 #include "buffer.h"
+#include "journal/journal.h"
 #include "task/command.h"
 #include "xalloc.h"
 

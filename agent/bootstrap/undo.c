@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bootstrap/journal.h"
 #include "frame.h"
+#include "journal/journal.h"
 #include "xalloc.h"
 
 static bool is_wanted(const struct bootstrap *b, const char *step);

@@ -10,9 +10,9 @@
 
 #include "bootstrap/block.h"
 #include "bootstrap/fstab.h"
-#include "bootstrap/journal.h"
-#include "bootstrap/mount_state.h"
-#include "bootstrap/superblock.h"
+#include "journal/journal.h"
+#include "journal/mount_state.h"
+#include "journal/superblock.h"
 #include "warm/warm_sums.h"
 #include "xalloc.h"
 

@@ -27,8 +27,8 @@
 #include <cmocka.h>
 
 #include "bootstrap/bootstrap.h"
-#include "bootstrap/journal.h"
 #include "buffer.h"
+#include "journal/journal.h"
 #include "xalloc.h"
 
 #define LINES_MAX (1 << 20)

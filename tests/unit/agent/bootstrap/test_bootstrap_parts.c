@@ -22,9 +22,9 @@
 #include "bootstrap/disk_choices.h"
 #include "bootstrap/disks.h"
 #include "bootstrap/fstab.h"
-#include "bootstrap/journal.h"
-#include "bootstrap/mount_state.h"
 #include "bootstrap/peek.h"
+#include "journal/journal.h"
+#include "journal/mount_state.h"
 #include "warm/warm_list.h"
 #include "xalloc.h"
 

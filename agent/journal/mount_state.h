@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "bootstrap/state.h"
+#include "journal/state.h"
 
 /* The file system mounted at a place: the last one, which covers those before it. */
 struct mounted {

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "bootstrap/mount_state.h"
+#include "journal/mount_state.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,8 +14,8 @@
 #include <sys/mount.h>
 #include <sys/statvfs.h>
 
-#include "bootstrap/superblock.h"
 #include "file.h"
+#include "journal/superblock.h"
 #include "strlist.h"
 #include "xalloc.h"
 

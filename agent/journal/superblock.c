@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "bootstrap/superblock.h"
+#include "journal/superblock.h"
 
 #include <endian.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "bootstrap/state.h"
+#include "journal/state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +14,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "bootstrap/mount_state.h"
 #include "fd.h"
+#include "journal/mount_state.h"
 #include "task/command.h"
 #include "xalloc.h"
 

@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "bootstrap/journal.h"
+#include "journal/journal.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -7,8 +7,8 @@
 #ifndef MUSTER_AGENT_CHANGES_H
 #define MUSTER_AGENT_CHANGES_H
 
-#include "bootstrap/journal.h"
-#include "bootstrap/state.h"
+#include "journal/journal.h"
+#include "journal/state.h"
 #include "strlist.h"
 
 struct change {

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "bootstrap/state.h"
+#include "journal/state.h"
 
 #define JOURNAL_DIR "/var/lib/muster/bootstrap"
 #define JOURNAL_MAX 10000 /* entries */

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "bootstrap/changes.h"
+#include "journal/changes.h"
 
 #include <stdlib.h>
 #include <string.h>
