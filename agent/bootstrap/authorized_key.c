@@ -1,4 +1,4 @@
-/* authorized_key.c - the launcher's public key is in authorized_keys, once
+/* authorized_key.c - see authorized_key.h; and the step: the launcher's public key, for the login
  *
  * sshd ignores the file if others can write it or its directory, so this fixes their modes,
  * too. For the home directory it only adds a note. Other keys and their order stay.
@@ -6,30 +6,32 @@
  */
 #include "config.h"
 
-#include "bootstrap/steps.h"
+#include "bootstrap/authorized_key.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "bootstrap/steps.h"
 #include "buffer.h"
 #include "xalloc.h"
 
 #define OTHERS_MAY_WRITE 022
 #define BLANKS           " \t"
 
-static int    add_dir(struct finding *finding, const char *dir, const struct state *home,
+static int    add_dir(struct finding *finding, const char *dir, const struct key_owner *owner,
                       struct error *err);
+static int    refuse_link(struct finding *finding, const char *dir, struct error *err);
 static int    add_keys(struct finding *finding, const char *path, const json_t *keys,
-                       const struct state *home, struct error *err);
+                       const struct key_owner *owner, const char *why, struct error *err);
 static bool   has_key(const char *text, const char *key);
 static size_t key_bytes(const char *key, const char **bytes);
 
 int step_authorized_key(struct bootstrap *b, struct finding *finding, struct error *err)
 {
-    const json_t *keys = json_object_get(json_object_get(b->conf, "access"), "keys");
-    struct state  home;
-    char         *dir, *path;
-    int           rc;
+    const json_t    *keys = json_object_get(json_object_get(b->conf, "access"), "keys");
+    struct key_owner owner = { .home = b->home };
+    struct state     home;
 
     if (json_array_size(keys) == 0 || b->home[0] != '/') {
         finding->is_unused = true;
@@ -42,20 +44,50 @@ int step_authorized_key(struct bootstrap *b, struct finding *finding, struct err
                     b->user);
         return err_set(err, "%s, the home of %s, does not exist", b->home, b->user);
     }
-    if (home.mode & OTHERS_MAY_WRITE)
+    owner.uid = home.uid;
+    owner.gid = home.gid;
+    return authorized_key_add(finding, &owner, keys, "muster logs in with this key", err);
+}
+
+int authorized_key_add(struct finding *finding, const struct key_owner *owner, const json_t *keys,
+                       const char *why, struct error *err)
+{
+    struct state home;
+    char        *dir, *path;
+    int          rc;
+
+    if (state_read(finding->changes.root, STATE_DIR, owner->home, &home, err) < 0)
+        return -1;
+    if (home.exists && home.mode & OTHERS_MAY_WRITE)
         finding_note(finding, "%s can be written by others, so sshd may ignore its keys: "
-                     "chmod go-w %s", b->home, b->home);
-    dir = xasprintf("%s/.ssh", b->home);
+                     "chmod go-w %s", owner->home, owner->home);
+    dir = xasprintf("%s/.ssh", owner->home);
     path = xasprintf("%s/authorized_keys", dir);
-    rc = add_dir(finding, dir, &home, err);
+    rc = owner->has_other_rights ? refuse_link(finding, dir, err) : 0;
     if (rc == 0)
-        rc = add_keys(finding, path, keys, &home, err);
+        rc = add_dir(finding, dir, owner, err);
+    if (rc == 0)
+        rc = add_keys(finding, path, keys, owner, why, err);
     free(path);
     free(dir);
     return rc;
 }
 
-static int add_dir(struct finding *finding, const char *dir, const struct state *home,
+/* Root would write where an account says that has fewer rights. */
+static int refuse_link(struct finding *finding, const char *dir, struct error *err)
+{
+    char       *whole = xasprintf("%s%s", finding->changes.root, dir);
+    struct stat about;
+    bool        is_link = lstat(whole, &about) == 0 && S_ISLNK(about.st_mode);
+
+    free(whole);
+    if (!is_link)
+        return 0;
+    finding_fix(finding, "replace it by a directory, or add the key by hand");
+    return err_set(err, "%s: is a symbolic link, which muster does not follow as root", dir);
+}
+
+static int add_dir(struct finding *finding, const char *dir, const struct key_owner *owner,
                    struct error *err)
 {
     struct state now, want;
@@ -64,8 +96,8 @@ static int add_dir(struct finding *finding, const char *dir, const struct state 
         return -1;
     if (now.exists && !(now.mode & OTHERS_MAY_WRITE))
         return 0;
-    want = now.exists ? now : (struct state){ .exists = true, .mode = 0700, .uid = home->uid,
-                                              .gid = home->gid };
+    want = now.exists ? now : (struct state){ .exists = true, .mode = 0700, .uid = owner->uid,
+                                              .gid = owner->gid };
     want.mode &= ~(mode_t)OTHERS_MAY_WRITE;
     return changes_add(&finding->changes, STATE_DIR, dir, &want,
                        now.exists ? "remove write permission for others" : "create it",
@@ -73,7 +105,7 @@ static int add_dir(struct finding *finding, const char *dir, const struct state 
 }
 
 static int add_keys(struct finding *finding, const char *path, const json_t *keys,
-                    const struct state *home, struct error *err)
+                    const struct key_owner *owner, const char *why, struct error *err)
 {
     struct state  now, want;
     struct buffer text = { 0 };
@@ -83,8 +115,8 @@ static int add_keys(struct finding *finding, const char *path, const json_t *key
 
     if (state_read(finding->changes.root, STATE_FILE, path, &now, err) < 0)
         return -1;
-    want = now.exists ? now : (struct state){ .exists = true, .mode = 0600, .uid = home->uid,
-                                              .gid = home->gid };
+    want = now.exists ? now : (struct state){ .exists = true, .mode = 0600, .uid = owner->uid,
+                                              .gid = owner->gid };
     want.mode &= ~(mode_t)OTHERS_MAY_WRITE;
     buffer_add(&text, now.bytes, now.size);
     json_array_foreach(keys, i, one) {
@@ -100,8 +132,7 @@ static int add_keys(struct finding *finding, const char *path, const json_t *key
     want.bytes = text.bytes;
     want.size = text.size;
     rc = changes_add(&finding->changes, STATE_FILE, path, &want,
-                     text.size != now.size ? "add a public key" : "fix its mode",
-                     "muster logs in with this key", err);
+                     text.size != now.size ? "add a public key" : "fix its mode", why, err);
     buffer_clear(&text);
     state_clear(&now);
     return rc;

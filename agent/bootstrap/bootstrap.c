@@ -27,6 +27,7 @@ static const struct step {
     { "hosts", step_hosts_block, NULL },
     { "packages", step_packages, NULL },
     { "data", step_data_disk, NULL },
+    { "user", step_user, NULL },
     { "shell", step_shell_profile, NULL },
     { "limits", step_limits, NULL },
     { "environment", step_environment, NULL },

@@ -26,6 +26,8 @@ step_f step_packages;
 /* data_disk.c: the disk is found by its contents, mounted, in fstab,
  * and as large as it can be */
 step_f step_data_disk;
+/* user.c: the user of conf exists, and who has the key can log in; perhaps with sudo */
+step_f step_user;
 /* shell_profile.c: PATH and conda for logins */
 step_f step_shell_profile;
 /* limits.c: open files, locked memory, /dev/shm, number of simultaneous logins */

@@ -14,7 +14,9 @@
 
 static bool is_wanted(const struct bootstrap *b, const char *step);
 static int  take_back(const char *root, const struct journal_entry *entry, struct error *err);
-static void note(json_t *lines, const struct journal_entry *entry, const struct error *why);
+static void note(json_t *lines, const char *root, const struct journal_entry *entry,
+                 const struct error *why);
+static const char *outcome(const char *root, const struct journal_entry *entry);
 static void tell(struct bootstrap *b, json_t *lines);
 
 int undo_run(struct bootstrap *b, struct error *err)
@@ -36,7 +38,7 @@ int undo_run(struct bootstrap *b, struct error *err)
             rc = take_back(b->root, &entry, &why);
             if (rc == 0)
                 rc = journal_drop(&journal, n, &why);
-            note(lines, &entry, rc < 0 ? &why : NULL);
+            note(lines, b->root, &entry, rc < 0 ? &why : NULL);
         } else if (rc < 0 && pass == 0) {
             task_output_line(b->out, json_pack("{s:o}", "error",
                                                json_text(why.text, strlen(why.text))));
@@ -82,7 +84,8 @@ static int take_back(const char *root, const struct journal_entry *entry, struct
     return rc;
 }
 
-static void note(json_t *lines, const struct journal_entry *entry, const struct error *why)
+static void note(json_t *lines, const char *root, const struct journal_entry *entry,
+                 const struct error *why)
 {
     json_t *line = NULL, *one;
     char   *what;
@@ -101,15 +104,28 @@ static void note(json_t *lines, const struct journal_entry *entry, const struct 
         json_object_set_new(line, "error", json_text(why->text, strlen(why->text)));
         return;
     }
-    what = xasprintf("%s: %s", entry->path,
-                     entry->kind == STATE_COMMAND
-                         ? entry->before.size > 0 ? "undone" : "stays as it is"
-                     : entry->before.exists ? "as it was"
-                                            : "removed");
+    what = xasprintf("%s: %s", entry->path, outcome(root, entry));
     json_array_append_new(json_object_get(line, "changes"),
                           json_pack("{s:o, s:s}", "what", json_text(what, strlen(what)), "why",
                                     "undo"));
     free(what);
+}
+
+static const char *outcome(const char *root, const struct journal_entry *entry)
+{
+    struct state now;
+    struct error err;
+    bool         is_there;
+
+    if (entry->kind == STATE_COMMAND)
+        return entry->before.size > 0 ? "undone" : "stays as it is";
+    if (entry->before.exists)
+        return "as it was";
+    if (entry->kind != STATE_DIR || state_read(root, STATE_DIR, entry->path, &now, &err) < 0)
+        return "removed";
+    is_there = now.exists;
+    state_clear(&now);
+    return is_there ? "stays, as it has other files" : "removed";
 }
 
 static void tell(struct bootstrap *b, json_t *lines)

@@ -159,6 +159,7 @@ static int make(const struct changes *changes, const struct change *change, cons
     struct state         before;
     int                  rc;
 
+    state_tidy(changes->root, change->kind, change->path); /* not what is half made */
     if (state_read(changes->root, change->kind, change->path, &before, err) < 0)
         return -1;
     entry.before = change->kind == STATE_COMMAND ? change->back : before;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "fd.h"
+#include "journal/account.h"
 #include "journal/mount_state.h"
 #include "task/command.h"
 #include "xalloc.h"
@@ -29,6 +30,7 @@
 const char *const state_kinds[STATE_KINDS] = {
     [STATE_FILE] = "file",   [STATE_DIR] = "directory", [STATE_VALUE] = "value",
     [STATE_MOUNT] = "mount", [STATE_SHM] = "shm",       [STATE_COMMAND] = "command",
+    [STATE_ACCOUNT] = "account",
 };
 
 static int   read_file(const char *path, const struct stat *about, struct state *state,
@@ -72,6 +74,9 @@ int state_read(const char *root, enum state_kind kind, const char *path, struct 
     case STATE_SHM:
         rc = mount_state_read_shm(whole, state, err);
         break;
+    case STATE_ACCOUNT:
+        rc = account_state_read(root, path, state, err);
+        break;
     default:
         rc = 0;
         break;
@@ -104,6 +109,9 @@ int state_make(const char *root, enum state_kind kind, const char *path,
     case STATE_SHM:
         rc = mount_state_make_shm(whole, want, err);
         break;
+    case STATE_ACCOUNT:
+        rc = account_state_make(root, path, want, err);
+        break;
     default:
         rc = run_command(want, err);
         break;
@@ -118,6 +126,8 @@ void state_tidy(const char *root, enum state_kind kind, const char *path)
 
     if (kind == STATE_FILE && unlink(temp) == 0)
         state_sync_dir_of(temp);
+    if (kind == STATE_ACCOUNT)
+        account_state_tidy(root, path);
     free(temp);
     free(whole);
 }
@@ -133,6 +143,8 @@ bool state_is(enum state_kind kind, const struct state *one, const struct state 
         return false;
     if (kind == STATE_MOUNT)
         return mount_state_is(one, other);
+    if (kind == STATE_ACCOUNT)
+        return account_state_is(one, other);
     return one->size == other->size &&
            (one->size == 0 || memcmp(one->bytes, other->bytes, one->size) == 0);
 }

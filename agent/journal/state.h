@@ -1,8 +1,8 @@
 /* state.h - reads, makes and compares the state of a thing on this node
  *
- * A thing is a file, a directory, a value of /proc/sys, a mount, the size of a tmpfs, or the
- * result of a command. All kinds share these functions, so that journal.c can record a change
- * of any kind before it is made, and revert it.
+ * A thing is a file, a directory, a value of /proc/sys, a mount, the size of a tmpfs, an account,
+ * or the result of a command. All kinds share these functions, so that journal.c can record a
+ * change of any kind before it is made, and revert it.
  *
  * Paths are as the node sees them; root is prepended: "" normally, a directory in tests. A
  * file is written beside its place, synced and renamed, and its directory synced: after a
@@ -27,8 +27,9 @@ enum state_kind {
     STATE_MOUNT,   /* bytes: "SOURCE\nFSTYPE\nOPTIONS\nUUID" */
     STATE_SHM,     /* a tmpfs; bytes: its size in bytes, as a number */
     STATE_COMMAND, /* bytes: arguments, each ended by NUL; running them makes this state */
+    STATE_ACCOUNT, /* see account.h */
 };
-#define STATE_KINDS (STATE_COMMAND + 1)
+#define STATE_KINDS (STATE_ACCOUNT + 1)
 
 extern const char *const state_kinds[STATE_KINDS];
 
@@ -48,7 +49,8 @@ int state_read(const char *root, enum state_kind kind, const char *path, struct 
 /* Makes the state; it may exist already. -1 with "path: why": a file is then unchanged. */
 int state_make(const char *root, enum state_kind kind, const char *path,
                const struct state *want, struct error *err);
-/* Removes the temporary file that an interrupted state_make() has left beside the path. */
+/* Removes what an interrupted state_make() has left: a temporary file beside the path, or half an
+ * account. */
 void state_tidy(const char *root, enum state_kind kind, const char *path);
 
 bool state_is(enum state_kind kind, const struct state *one, const struct state *other);

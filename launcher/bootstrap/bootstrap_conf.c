@@ -35,6 +35,7 @@ enum kind {
     LIMIT,     /* a number, or "unlimited" */
     YES_NO,
     NETWORK,   /* "10.0.0.0/8" */
+    USER,      /* the name of an account that useradd takes */
 };
 
 static const struct key {
@@ -53,6 +54,9 @@ static const struct key {
     { "data", "marker", IN_FOLDER, 0, 0 },
     { "data", "marker_text", TEXT, 0, 0 },
     { "data", "grow", YES_NO, 0, 0 },
+    { "user", "name", USER, 0, 0 },
+    { "user", "key", WORD, 0, 0 },
+    { "user", "sudo", YES_NO, 0, 0 },
     { "shell", "path", PATH, 0, 0 },
     { "shell", "conda", PATH, 0, 0 },
     { "shell", "conda_env", WORD, 0, 0 },
@@ -82,6 +86,7 @@ struct reader {
 };
 
 static int   check_marker(const struct reader *reader);
+static int   check_user(const struct reader *reader);
 static char *read_line(char *into, int room, void *arg);
 static int   check_line(struct reader *reader, const char *line, size_t length, size_t most);
 static int   enter_section(struct reader *reader, const char *line, size_t length);
@@ -91,6 +96,7 @@ static int   check_value(const struct key *key, const char *value, char *out, si
                          struct error *err);
 static int   check_size(const char *value, char *out, size_t size, struct error *err);
 static int   check_network(const char *value, struct error *err);
+static int   check_user_name(const char *value, struct error *err);
 static bool  leaves_folder(const char *path);
 
 json_t *bootstrap_conf_read(const char *path, struct error *err)
@@ -120,7 +126,7 @@ json_t *bootstrap_conf_parse(const char *name, const char *text, struct error *e
         err_set(err, "%s:%d: this is neither [section] nor 'name = value'", name, line);
         reader.failed_line = line;
     }
-    if (reader.failed_line == 0 && check_marker(&reader) == 0)
+    if (reader.failed_line == 0 && check_marker(&reader) == 0 && check_user(&reader) == 0)
         return reader.conf;
     json_decref(reader.conf);
     return NULL;
@@ -137,6 +143,15 @@ static int check_marker(const struct reader *reader)
         return 0;
     return err_set(reader->err, "%s: [data] marker_text is for a file, but the marker %s is a "
                    "folder", reader->name, marker);
+}
+
+static int check_user(const struct reader *reader)
+{
+    const json_t *user = json_object_get(reader->conf, "user");
+
+    if (json_object_size(user) == 0 || json_object_get(user, "name") != NULL)
+        return 0;
+    return err_set(reader->err, "%s: [user] has settings, but no name", reader->name);
 }
 
 /* --- lines ------------------------------------------------------------------ */
@@ -191,8 +206,8 @@ static int enter_section(struct reader *reader, const char *line, size_t length)
             }
     }
     return err_set(reader->err, "%s:%d: unknown section '%.*s'; there are: access, hosts, data, "
-                   "shell, environment, limits, packages, gpus, warm", reader->name, reader->line,
-                   (int)(length < 80 ? length : 80), line);
+                   "user, shell, environment, limits, packages, gpus, warm", reader->name,
+                   reader->line, (int)(length < 80 ? length : 80), line);
 }
 
 /* inih's handler: 1 to continue, 0 to stop with an error. */
@@ -280,6 +295,8 @@ static int check_value(const struct key *key, const char *value, char *out, size
         return parse_number(value, key->low, key->high, &number, err);
     case NETWORK:
         return check_network(value, err);
+    case USER:
+        return check_user_name(value, err);
     default:
         return strcmp(value, "yes") == 0 || strcmp(value, "no") == 0
                    ? 0 : err_set(err, "'%s' is neither yes nor no", value);
@@ -308,6 +325,20 @@ static int check_network(const char *value, struct error *err)
     snprintf(address, sizeof address, "%.*s", (int)(slash - value), value);
     if (inet_pton(AF_INET, address, &bytes) != 1 || parse_number(slash + 1, 0, 32, &bits, err) < 0)
         return err_set(err, "'%s' is not of the form 10.0.0.0/8", value);
+    return 0;
+}
+
+/* As account_name_is_valid() on the node. */
+static int check_user_name(const char *value, struct error *err)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz_0123456789-";
+
+    if (strcmp(value, "root") == 0)
+        return err_set(err, "root exists on every node; the key of [access] is for it");
+    if (strspn(value, allowed) != strlen(value) || strlen(value) > 32 ||
+        strchr("-0123456789", value[0]) != NULL)
+        return err_set(err, "'%s' is not a name of at most 32 small letters, digits, '-' and '_' "
+                       "that begins with a letter or '_'", value);
     return 0;
 }
 

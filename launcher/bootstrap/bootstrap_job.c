@@ -28,15 +28,16 @@
 #define APPLY_S      86400.0 /* installing a package takes minutes, a warm-up hours */
 
 /* The agent's steps, in its order. */
-static const char *const step_names[] = { "key",   "mesh",   "name",        "hosts",
-                                          "packages", "data", "shell",       "limits",
-                                          "environment", "gpus", "warm", "receipt" };
+static const char *const step_names[] = { "key", "mesh", "name", "hosts", "packages", "data",
+                                          "user", "shell", "limits", "environment", "gpus",
+                                          "warm", "receipt" };
 #define STEPS (sizeof step_names / sizeof *step_names)
 
 static int     prepare(const struct run *run, void **data);
 static int     allow_login(const struct options *options, struct error *err);
 static int     read_conf(struct bootstrap *bootstrap, const struct options *options,
                          struct error *err);
+static int     read_user(struct bootstrap *bootstrap, struct error *err);
 static int     choose_steps(struct bootstrap *bootstrap, const struct options *options,
                             struct error *err);
 static int     mark_steps(const char *list, const char *option, bool *marked, struct error *err);
@@ -121,6 +122,21 @@ static int read_conf(struct bootstrap *bootstrap, const struct options *options,
     make_key = json_string_value(json_object_get(access_conf, "make_key"));
     bootstrap->own_key.is_unwanted = make_key != NULL && strcmp(make_key, "no") == 0;
     json_object_set_new(bootstrap->conf, "access", json_pack("{s:o}", "keys", keys));
+    return read_user(bootstrap, err);
+}
+
+/* Nodes get the key itself. */
+static int read_user(struct bootstrap *bootstrap, struct error *err)
+{
+    json_t     *user = json_object_get(bootstrap->conf, "user"), *keys;
+    const char *path = json_string_value(json_object_get(user, "key"));
+
+    if (path == NULL)
+        return 0;
+    if ((keys = public_key_read(path, err)) == NULL)
+        return -1;
+    json_object_set_new(user, "keys", keys);
+    json_object_del(user, "key");
     return 0;
 }
 
@@ -153,8 +169,8 @@ static int mark_steps(const char *list, const char *option, bool *marked, struct
                 break;
         if (i == STEPS)
             return err_set(err, "%s: there is no step '%.*s'; the steps are: key, mesh, name, "
-                           "hosts, packages, data, shell, limits, environment, gpus, warm, receipt",
-                           option, (int)(length < 80 ? length : 80), list);
+                           "hosts, packages, data, user, shell, limits, environment, gpus, warm, "
+                           "receipt", option, (int)(length < 80 ? length : 80), list);
         marked[i] = true;
     }
     return 0;

@@ -37,6 +37,7 @@ cat >request <<END
  "hosts": [{"name": "te1", "addr": "10.0.0.1"}, {"name": "te2", "addr": "10.0.0.2"}],
  "conf": {"access": {"keys": ["ssh-ed25519 AAAAnew me@here"], "known": ["te2 ssh-ed25519 AAAAtwo"]},
   "data": {"mount": "/var/lib/data", "label": "data", "marker": ".muster-data.json"},
+  "user": {"name": "trainee", "sudo": "yes", "keys": ["ssh-ed25519 AAAAuser me@here"]},
   "shell": {"path": "/var/lib/data/bin"},
   "limits": {"nofile": "65536", "shm": "64M", "sshd_max_startups": "256"},
   "environment": {"python": "$(command -v python3)"},
@@ -69,9 +70,13 @@ names() {
     sed 's/.* //' "$1" | LC_ALL=C sort -u
 }
 
-steps="key pair mesh name hosts packages data shell limits environment gpus warm receipt"
+steps="key pair mesh name hosts packages data user shell limits environment gpus warm receipt"
 [ "${MUSTER_TEST_WIDE:-}" = yes ] || steps=name
 for step in $steps; do
+    if [ $step = user ] && ! command -v useradd sudo >/dev/null; then
+        skip "$step" "useradd or sudo is missing"
+        continue
+    fi
     if [ $step = packages ] && [ -z "$packages" ]; then
         skip "$step" "apt-get or dpkg-deb is missing"
         continue

@@ -82,6 +82,15 @@ static void mistakes(void **state)
         { "[data]\nlabel = a\x01z\n", "contains a control character" },
         { "[data]\nlabel = a\xffz\n", "is not UTF-8" },
         { "[warm]\nstreams = 0\n", "[warm] streams:" },
+        { "[user]\nname = root\n", "my.conf:2: [user] name: root exists on every node" },
+        { "[user]\nname = Train\n", "'Train' is not a name of at most 32 small letters" },
+        { "[user]\nname = 1st\n", "'1st' is not a name" },
+        { "[user]\nname = -r\n", "'-r' is not a name" },
+        { "[user]\nname = a.b\n", "'a.b' is not a name" },
+        { "[user]\nname = a:b\n", "'a:b' is not a name" },
+        { "[user]\nname = a23456789012345678901234567890123\n", "is not a name of at most 32" },
+        { "[user]\nsudo = yes\n", "my.conf: [user] has settings, but no name" },
+        { "[user]\nname = train\nsudo = all\n", "'all' is neither yes nor no" },
     };
     char         line[600] = "[data]\nlabel = ";
     struct error err;
@@ -117,6 +126,7 @@ static void the_example_is_right(void **state)
         fail_msg("%s", err.text);
     assert_string_equal(in(conf, "data", "mount"), "/data");
     assert_string_equal(in(conf, "warm", "streams"), "32");
+    assert_string_equal(in(conf, "user", "name"), "train");
     json_decref(conf);
     free(text);
 }
