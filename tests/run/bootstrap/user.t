@@ -121,12 +121,14 @@ ok "... altogether" cmp before after
 # A home that is here already, as on a data disk.
 mkdir /home/$name
 echo kept >/home/$name/notes
+echo mine >/home/$name/.profile
 chown -R 4711:4711 /home/$name
 bootstrap --apply conf
 is "the owner of a home that is here is the user" "$rc $(id -u $name)" "0 4711"
+is "whose files stay" "$(cat /home/$name/.profile)" mine
 bootstrap --undo
 is "which stays with it" "$rc $(cat /home/$name/notes)" "1 kept"
-rm /home/$name/notes
+rm /home/$name/notes /home/$name/.profile
 bootstrap --undo
 mkdir -p /home/$name
 chown 0:0 /home/$name
