@@ -30,6 +30,8 @@ static const struct step {
     { "user", step_user, NULL },
     { "shell", step_shell_profile, NULL },
     { "limits", step_limits, NULL },
+    { "python", step_python, NULL },
+    { "conda", step_conda, NULL },
     { "environment", step_environment, NULL },
     { "gpus", step_gpus, step_gpus_free },
     { "warm", step_warm, step_warm_read },

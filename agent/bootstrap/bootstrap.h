@@ -15,7 +15,8 @@
  * answered. mesh: see steps.h. swarm-look and swarm, after apply: see steps.h; with "warm" the
  * step leaves the reading to them. steps: only these; absent: all. conf: the sections of
  * bootstrap.conf, all values as strings; but access.keys and user.keys are arrays of public keys
- * (the user gets those of access if it has none). Each step answers with one line, and may send
+ * (the user gets those of access if it has none), and python.text and conda.text are the files that
+ * conf names. Each step answers with one line, and may send
  * {"step":..., "progress":"text"} before it:
  *
  *     {"step":"hosts", "state":"ok"|"change"|"changed"|"later"|"unused"|"failed",

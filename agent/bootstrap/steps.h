@@ -32,6 +32,8 @@ step_f step_user;
 step_f step_shell_profile;
 /* limits.c: open files, locked memory, /dev/shm, number of simultaneous logins */
 step_f step_limits;
+/* python_env.c: an environment with the packages of a file that the launcher has sent */
+step_f step_python, step_conda;
 /* environment.c: the interpreter at its prefix, its imports, and the versions */
 step_f step_environment;
 /* gpus.c: the driver is loaded and matches its library, and no process has a GPU open */

@@ -47,20 +47,24 @@ int changes_add_file(struct changes *changes, const char *path, const char *text
 int changes_add(struct changes *changes, enum state_kind kind, const char *path,
                 const struct state *want, const char *what, const char *why, struct error *err)
 {
-    struct state   now;
-    struct change *change;
-    char          *text;
+    struct state now;
 
     if (state_read(changes->root, kind, path, &now, err) < 0)
         return -1;
-    if (!state_is(kind, &now, want)) {
-        text = xasprintf("%s: %s", path, what);
-        change = append(changes, kind, path, text, why);
-        state_copy(&change->want, want);
-        free(text);
-    }
+    if (!state_is(kind, &now, want))
+        changes_add_again(changes, kind, path, want, what, why);
     state_clear(&now);
     return 0;
+}
+
+void changes_add_again(struct changes *changes, enum state_kind kind, const char *path,
+                       const struct state *want, const char *what, const char *why)
+{
+    char          *text = xasprintf("%s: %s", path, what);
+    struct change *change = append(changes, kind, path, text, why);
+
+    state_copy(&change->want, want);
+    free(text);
 }
 
 int changes_add_dirs(struct changes *changes, const char *path, struct error *err)

@@ -33,6 +33,9 @@ int changes_add_file(struct changes *changes, const char *path, const char *text
 /* Adds a file or directory in exactly the state want, which is borrowed. */
 int changes_add(struct changes *changes, enum state_kind kind, const char *path,
                 const struct state *want, const char *what, const char *why, struct error *err);
+/* The same, also if it is in that state now, since a command before it changes that. */
+void changes_add_again(struct changes *changes, enum state_kind kind, const char *path,
+                       const struct state *want, const char *what, const char *why);
 /* Adds the missing directories of the path, owned by root. */
 int changes_add_dirs(struct changes *changes, const char *path, struct error *err);
 /* Adds a line of /proc or /sys. */

@@ -17,6 +17,7 @@
 #include "fd.h"
 #include "journal/account.h"
 #include "journal/mount_state.h"
+#include "journal/tree_state.h"
 #include "task/command.h"
 #include "xalloc.h"
 
@@ -25,12 +26,13 @@
 #define LABEL_SIZE    256
 #define VALUE_SIZE    4096
 #define COMMAND_S     1800.0 /* it may download packages */
+#define LONG_LINES    4      /* of the stderr of long work, for the message */
 #define ARGUMENTS_MAX 512
 
 const char *const state_kinds[STATE_KINDS] = {
     [STATE_FILE] = "file",   [STATE_DIR] = "directory", [STATE_VALUE] = "value",
     [STATE_MOUNT] = "mount", [STATE_SHM] = "shm",       [STATE_COMMAND] = "command",
-    [STATE_ACCOUNT] = "account",
+    [STATE_ACCOUNT] = "account", [STATE_TREE] = "tree",
 };
 
 static int   read_file(const char *path, const struct stat *about, struct state *state,
@@ -77,6 +79,9 @@ int state_read(const char *root, enum state_kind kind, const char *path, struct 
     case STATE_ACCOUNT:
         rc = account_state_read(root, path, state, err);
         break;
+    case STATE_TREE:
+        rc = tree_state_read(whole, state, err);
+        break;
     default:
         rc = 0;
         break;
@@ -111,6 +116,9 @@ int state_make(const char *root, enum state_kind kind, const char *path,
         break;
     case STATE_ACCOUNT:
         rc = account_state_make(root, path, want, err);
+        break;
+    case STATE_TREE:
+        rc = tree_state_make(whole, want, err);
         break;
     default:
         rc = run_command(want, err);
@@ -321,7 +329,8 @@ static int run_command(const struct state *want, struct error *err)
 {
     const char           *argv[ARGUMENTS_MAX + 1];
     struct command_result result;
-    char                  why[512];
+    double                limit_s = want->limit_s > 0 ? want->limit_s : COMMAND_S;
+    char                  why[900];
     size_t                at = 0, count = 0;
     int                   rc = 0;
 
@@ -330,8 +339,8 @@ static int run_command(const struct state *want, struct error *err)
         at += strlen(want->bytes + at) + 1;
     }
     argv[count] = NULL;
-    if (count > 0 && !command_run(argv, NULL, COMMAND_S, &result)) {
-        command_why(&result, COMMAND_S, why, sizeof why);
+    if (count > 0 && !command_run(argv, NULL, limit_s, &result)) {
+        command_why_lines(&result, limit_s, want->limit_s > 0 ? LONG_LINES : 1, why, sizeof why);
         rc = err_set(err, "%s: %s", argv[0], why);
     }
     if (count > 0)

@@ -1,8 +1,8 @@
 /* state.h - reads, makes and compares the state of a thing on this node
  *
- * A thing is a file, a directory, a value of /proc/sys, a mount, the size of a tmpfs, an account,
- * or the result of a command. All kinds share these functions, so that journal.c can record a
- * change of any kind before it is made, and revert it.
+ * A thing is a file, a directory, a tree, a value of /proc/sys, a mount, the size of a tmpfs, an
+ * account, or the result of a command. All kinds share these functions, so that journal.c can
+ * record a change of any kind before it is made, and revert it.
  *
  * Paths are as the node sees them; root is prepended: "" normally, a directory in tests. A
  * file is written beside its place, synced and renamed, and its directory synced: after a
@@ -28,8 +28,9 @@ enum state_kind {
     STATE_SHM,     /* a tmpfs; bytes: its size in bytes, as a number */
     STATE_COMMAND, /* bytes: arguments, each ended by NUL; running them makes this state */
     STATE_ACCOUNT, /* see account.h */
+    STATE_TREE,    /* see tree_state.h */
 };
-#define STATE_KINDS (STATE_ACCOUNT + 1)
+#define STATE_KINDS (STATE_TREE + 1)
 
 extern const char *const state_kinds[STATE_KINDS];
 
@@ -40,6 +41,7 @@ struct state {
     gid_t  gid;
     char  *bytes; /* ends with a NUL beyond size; NULL: does not exist */
     size_t size;
+    double limit_s; /* COMMAND: how long it may run; 0: half an hour. Not in the journal */
 };
 
 /* Reads a state, which the caller clears. Returns 0, or -1 with "path: why". A

@@ -41,6 +41,7 @@ struct command {
     bool          is_cut;
 };
 
+static void add_last_lines(struct buffer *words, const struct command_result *result, int lines);
 static bool start(struct command *command, const char *const *argv);
 static void become(const char *const *argv, int theirs[PIPES], pid_t parent)
     __attribute__((noreturn));
@@ -101,24 +102,44 @@ void command_clear(struct command_result *result)
 
 void command_why(const struct command_result *result, double timeout_s, char *text, size_t size)
 {
-    const char *last = result->err, *end = result->err + result->err_size, *line;
-    char        how[64];
+    command_why_lines(result, timeout_s, 1, text, size);
+}
 
-    while (end > last && (end[-1] == '\n' || end[-1] == ' '))
-        end--;
-    for (line = last; line < end; line++)
-        if (*line == '\n')
-            last = line + 1;
+void command_why_lines(const struct command_result *result, double timeout_s, int lines,
+                       char *text, size_t size)
+{
+    struct buffer words = { 0 };
+
     if (result->error != 0)
         snprintf(text, size, "%s", strerror(result->error));
     else if (result->timed_out)
         snprintf(text, size, "not finished after %g s", timeout_s);
     else if (result->signal != 0)
         snprintf(text, size, "killed by %s", signal_name(result->signal).text);
-    else {
-        snprintf(how, sizeof how, "exit status %d", result->status);
-        snprintf(text, size, "%s%s%.*s", how, end > last ? ": " : "", (int)(end - last), last);
-    }
+    else
+        snprintf(text, size, "exit status %d", result->status);
+    add_last_lines(&words, result, lines);
+    if (words.size > 1 && (lines > 1 || result->status >= 0))
+        snprintf(text + strlen(text), size - strlen(text), ": %s", words.bytes);
+    buffer_clear(&words);
+}
+
+/* The last lines of its stderr, with a final NUL. */
+static void add_last_lines(struct buffer *words, const struct command_result *result, int lines)
+{
+    const char *last = result->err + result->err_size, *end;
+
+    while (last > result->err && (last[-1] == '\n' || last[-1] == ' '))
+        last--;
+    for (end = last; last > result->err; last--)
+        if (last[-1] == '\n' && --lines == 0)
+            break;
+    for (; last < end; last++)
+        if (*last == '\n')
+            buffer_add_text(words, " | ");
+        else
+            buffer_add(words, last, 1);
+    buffer_add(words, "", 1);
 }
 
 static bool start(struct command *command, const char *const *argv)

@@ -35,5 +35,8 @@ void command_clear(struct command_result *result);
 /* Explains why it did not exit with 0: "not finished after 3 s", "exit status 1: ...", with the
  * last line of its stderr. */
 void command_why(const struct command_result *result, double timeout_s, char *text, size_t size);
+/* The same with this many last lines: "exit status 1: one | two". */
+void command_why_lines(const struct command_result *result, double timeout_s, int lines,
+                       char *text, size_t size);
 
 #endif

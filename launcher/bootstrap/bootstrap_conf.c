@@ -23,6 +23,7 @@
 
 #define BYTES_MAX (1 << 20)
 #define SIZE_TO   (INT64_C(1) << 50)
+#define SECONDS_MAX 86400.0
 
 enum kind {
     TEXT,      /* anything in one line */
@@ -35,6 +36,7 @@ enum kind {
     LIMIT,     /* a number, or "unlimited" */
     YES_NO,
     NETWORK,   /* "10.0.0.0/8" */
+    SECONDS,   /* "30m" */
     USER,      /* the name of an account that useradd takes */
 };
 
@@ -63,6 +65,12 @@ static const struct key {
     { "shell", "profile", WORD, 0, 0 },
     { "environment", "python", PATH, 0, 0 },
     { "environment", "import", TEXT, 0, 0 },
+    { "python", "requirements", TEXT, 0, 0 },
+    { "python", "directory", PATH, 0, 0 },
+    { "python", "time_limit", SECONDS, 0, 0 },
+    { "conda", "environment", TEXT, 0, 0 },
+    { "conda", "directory", PATH, 0, 0 },
+    { "conda", "time_limit", SECONDS, 0, 0 },
     { "limits", "nofile", LIMIT, 1, 1 << 30 },
     { "limits", "memlock", LIMIT, 0, INT64_C(1) << 50 },
     { "limits", "shm", SIZE, 0, 0 },
@@ -86,7 +94,7 @@ struct reader {
 };
 
 static int   check_marker(const struct reader *reader);
-static int   check_user(const struct reader *reader);
+static int   check_needed(const struct reader *reader);
 static char *read_line(char *into, int room, void *arg);
 static int   check_line(struct reader *reader, const char *line, size_t length, size_t most);
 static int   enter_section(struct reader *reader, const char *line, size_t length);
@@ -126,7 +134,7 @@ json_t *bootstrap_conf_parse(const char *name, const char *text, struct error *e
         err_set(err, "%s:%d: this is neither [section] nor 'name = value'", name, line);
         reader.failed_line = line;
     }
-    if (reader.failed_line == 0 && check_marker(&reader) == 0 && check_user(&reader) == 0)
+    if (reader.failed_line == 0 && check_marker(&reader) == 0 && check_needed(&reader) == 0)
         return reader.conf;
     json_decref(reader.conf);
     return NULL;
@@ -145,13 +153,22 @@ static int check_marker(const struct reader *reader)
                    "folder", reader->name, marker);
 }
 
-static int check_user(const struct reader *reader)
+/* Without these the others of their section say nothing. */
+static int check_needed(const struct reader *reader)
 {
-    const json_t *user = json_object_get(reader->conf, "user");
+    static const char *const needed[][2] = {
+        { "user", "name" }, { "python", "requirements" }, { "conda", "environment" },
+    };
+    const json_t *section;
+    size_t        i;
 
-    if (json_object_size(user) == 0 || json_object_get(user, "name") != NULL)
-        return 0;
-    return err_set(reader->err, "%s: [user] has settings, but no name", reader->name);
+    for (i = 0; i < sizeof needed / sizeof *needed; i++) {
+        section = json_object_get(reader->conf, needed[i][0]);
+        if (json_object_size(section) > 0 && json_object_get(section, needed[i][1]) == NULL)
+            return err_set(reader->err, "%s: [%s] has settings, but no %s", reader->name,
+                           needed[i][0], needed[i][1]);
+    }
+    return 0;
 }
 
 /* --- lines ------------------------------------------------------------------ */
@@ -206,8 +223,9 @@ static int enter_section(struct reader *reader, const char *line, size_t length)
             }
     }
     return err_set(reader->err, "%s:%d: unknown section '%.*s'; there are: access, hosts, data, "
-                   "user, shell, environment, limits, packages, gpus, warm", reader->name,
-                   reader->line, (int)(length < 80 ? length : 80), line);
+                   "user, shell, python, conda, environment, limits, packages, gpus, warm",
+                   reader->name, reader->line,
+                   (int)(length < 80 ? length : 80), line);
 }
 
 /* inih's handler: 1 to continue, 0 to stop with an error. */
@@ -261,6 +279,7 @@ static int check_value(const struct key *key, const char *value, char *out, size
                        struct error *err)
 {
     int64_t number;
+    double  seconds;
     size_t  i;
 
     if ((size_t)snprintf(out, size, "%s", value) >= size)
@@ -295,6 +314,8 @@ static int check_value(const struct key *key, const char *value, char *out, size
         return parse_number(value, key->low, key->high, &number, err);
     case NETWORK:
         return check_network(value, err);
+    case SECONDS:
+        return parse_seconds(value, 1, SECONDS_MAX, &seconds, err);
     case USER:
         return check_user_name(value, err);
     default:

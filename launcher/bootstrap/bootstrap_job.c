@@ -16,6 +16,7 @@
 #include "bootstrap/public_key.h"
 #include "bootstrap/swarm_round.h"
 #include "exit_code.h"
+#include "file.h"
 #include "hostrange.h"
 #include "log.h"
 #include "run/run.h"
@@ -23,14 +24,15 @@
 #include "xalloc.h"
 
 #define CONF_DEFAULT SYSCONFDIR "/muster/bootstrap.conf"
+#define TEXT_MAX     65536
 #define LOOK_S       60.0
 #define PLAN_S       3600.0  /* importing a module from a cold disk takes minutes */
 #define APPLY_S      86400.0 /* installing a package takes minutes, a warm-up hours */
 
 /* The agent's steps, in its order. */
 static const char *const step_names[] = { "key", "mesh", "name", "hosts", "packages", "data",
-                                          "user", "shell", "limits", "environment", "gpus",
-                                          "warm", "receipt" };
+                                          "user", "shell", "limits", "python", "conda",
+                                          "environment", "gpus", "warm", "receipt" };
 #define STEPS (sizeof step_names / sizeof *step_names)
 
 static int     prepare(const struct run *run, void **data);
@@ -38,6 +40,8 @@ static int     allow_login(const struct options *options, struct error *err);
 static int     read_conf(struct bootstrap *bootstrap, const struct options *options,
                          struct error *err);
 static int     read_user(struct bootstrap *bootstrap, struct error *err);
+static int     read_text(struct bootstrap *bootstrap, const char *section, const char *key,
+                         struct error *err);
 static int     choose_steps(struct bootstrap *bootstrap, const struct options *options,
                             struct error *err);
 static int     mark_steps(const char *list, const char *option, bool *marked, struct error *err);
@@ -122,7 +126,9 @@ static int read_conf(struct bootstrap *bootstrap, const struct options *options,
     make_key = json_string_value(json_object_get(access_conf, "make_key"));
     bootstrap->own_key.is_unwanted = make_key != NULL && strcmp(make_key, "no") == 0;
     json_object_set_new(bootstrap->conf, "access", json_pack("{s:o}", "keys", keys));
-    return read_user(bootstrap, err);
+    if (read_user(bootstrap, err) < 0 || read_text(bootstrap, "python", "requirements", err) < 0)
+        return -1;
+    return read_text(bootstrap, "conda", "environment", err);
 }
 
 /* Nodes get the key itself. */
@@ -137,6 +143,28 @@ static int read_user(struct bootstrap *bootstrap, struct error *err)
         return -1;
     json_object_set_new(user, "keys", keys);
     json_object_del(user, "key");
+    return 0;
+}
+
+/* Nodes get the file as "text". */
+static int read_text(struct bootstrap *bootstrap, const char *section, const char *key,
+                     struct error *err)
+{
+    json_t     *settings = json_object_get(bootstrap->conf, section), *json = NULL;
+    const char *path = json_string_value(json_object_get(settings, key));
+    size_t      size;
+    char       *text;
+
+    if (path == NULL)
+        return 0;
+    if ((text = file_read(path, TEXT_MAX, &size, err)) == NULL)
+        return err_set(err, "[%s] %s: %s", section, key, err->text);
+    if (size > 0 && strlen(text) == size)
+        json = json_string(text);
+    free(text);
+    if (json == NULL)
+        return err_set(err, "[%s] %s: %s is empty, or not a text in UTF-8", section, key, path);
+    json_object_set_new(settings, "text", json);
     return 0;
 }
 
@@ -169,8 +197,9 @@ static int mark_steps(const char *list, const char *option, bool *marked, struct
                 break;
         if (i == STEPS)
             return err_set(err, "%s: there is no step '%.*s'; the steps are: key, mesh, name, "
-                           "hosts, packages, data, user, shell, limits, environment, gpus, warm, "
-                           "receipt", option, (int)(length < 80 ? length : 80), list);
+                           "hosts, packages, data, user, shell, limits, python, conda, "
+                           "environment, gpus, warm, receipt", option,
+                           (int)(length < 80 ? length : 80), list);
         marked[i] = true;
     }
     return 0;

@@ -44,6 +44,12 @@ static void says_what_it_said(void **state)
     assert_int_equal(result.status, 3);
     command_why(&result, LONG_S, why, sizeof why);
     assert_string_equal(why, "exit status 3: last words");
+    command_why_lines(&result, LONG_S, 2, why, sizeof why);
+    assert_string_equal(why, "exit status 3: first | last words");
+    command_why_lines(&result, LONG_S, 9, why, sizeof why);
+    assert_string_equal(why, "exit status 3: first | last words");
+    command_why_lines(&result, LONG_S, 2, why, 18);
+    assert_string_equal(why, "exit status 3: fi");
     command_clear(&result);
     assert_false(sh("kill -9 $$", NULL, LONG_S, &result));
     assert_int_equal(result.signal, SIGKILL);

@@ -82,15 +82,6 @@ static void mistakes(void **state)
         { "[data]\nlabel = a\x01z\n", "contains a control character" },
         { "[data]\nlabel = a\xffz\n", "is not UTF-8" },
         { "[warm]\nstreams = 0\n", "[warm] streams:" },
-        { "[user]\nname = root\n", "my.conf:2: [user] name: root exists on every node" },
-        { "[user]\nname = Train\n", "'Train' is not a name of at most 32 small letters" },
-        { "[user]\nname = 1st\n", "'1st' is not a name" },
-        { "[user]\nname = -r\n", "'-r' is not a name" },
-        { "[user]\nname = a.b\n", "'a.b' is not a name" },
-        { "[user]\nname = a:b\n", "'a:b' is not a name" },
-        { "[user]\nname = a23456789012345678901234567890123\n", "is not a name of at most 32" },
-        { "[user]\nsudo = yes\n", "my.conf: [user] has settings, but no name" },
-        { "[user]\nname = train\nsudo = all\n", "'all' is neither yes nor no" },
     };
     char         line[600] = "[data]\nlabel = ";
     struct error err;
@@ -105,6 +96,37 @@ static void mistakes(void **state)
     memset(line + strlen(line), 'x', 500);
     assert_null(bootstrap_conf_parse("my.conf", line, &err));
     assert_non_null(strstr(err.text, "my.conf:2: the line has "));
+}
+
+static void mistakes_about_users_and_environments(void **state)
+{
+    static const struct {
+        const char *text, *why;
+    } rows[] = {
+        { "[user]\nname = root\n", "my.conf:2: [user] name: root exists on every node" },
+        { "[user]\nname = Train\n", "'Train' is not a name of at most 32 small letters" },
+        { "[user]\nname = 1st\n", "'1st' is not a name" },
+        { "[user]\nname = -r\n", "'-r' is not a name" },
+        { "[user]\nname = a.b\n", "'a.b' is not a name" },
+        { "[user]\nname = a:b\n", "'a:b' is not a name" },
+        { "[user]\nname = a23456789012345678901234567890123\n", "is not a name of at most 32" },
+        { "[python]\ndirectory = /data\n", "my.conf: [python] has settings, but no requirements" },
+        { "[conda]\ntime_limit = 1h\n", "my.conf: [conda] has settings, but no environment" },
+        { "[conda]\ntime_limit = soon\n", "my.conf:2: [conda] time_limit:" },
+        { "[python]\ntime_limit = 0\n", "my.conf:2: [python] time_limit:" },
+        { "[python]\ndirectory = data\n", "'data' is not an absolute path" },
+        { "[user]\nsudo = yes\n", "my.conf: [user] has settings, but no name" },
+        { "[user]\nname = train\nsudo = all\n", "'all' is neither yes nor no" },
+    };
+    struct error err;
+    size_t       i;
+
+    (void)state;
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_null(bootstrap_conf_parse("my.conf", rows[i].text, &err));
+        if (strstr(err.text, rows[i].why) == NULL)
+            fail_msg("'%s' is not in: %s", rows[i].why, err.text);
+    }
 }
 
 /* The example, with every comment sign before a setting taken away, is right; and the manual
@@ -258,6 +280,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings),   cmocka_unit_test(mistakes),
         cmocka_unit_test(addresses),  cmocka_unit_test(the_example_is_right),
+        cmocka_unit_test(mistakes_about_users_and_environments),
         cmocka_unit_test(public_keys), cmocka_unit_test(keys_of_an_agent),
     };
 

@@ -1,0 +1,46 @@
+/* tree_state.c - see tree_state.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "journal/tree_state.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define DEPTH 64 /* descriptors that nftw() may hold */
+
+static int remove_one(const char *path, const struct stat *about, int type, struct FTW *where);
+
+int tree_state_read(const char *path, struct state *state, struct error *err)
+{
+    struct stat about;
+
+    *state = (struct state){ 0 };
+    if (lstat(path, &about) < 0)
+        return errno == ENOENT ? 0 : err_set(err, "%s: %s", path, strerror(errno));
+    if (!S_ISDIR(about.st_mode))
+        return err_set(err, "%s: is not a directory", path);
+    state->exists = true;
+    return 0;
+}
+
+int tree_state_make(const char *path, const struct state *want, struct error *err)
+{
+    if (want->exists)
+        return 0;
+    if (nftw(path, remove_one, DEPTH, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) != 0 && errno != ENOENT)
+        return err_set(err, "%s: removing it failed: %s", path, strerror(errno));
+    state_sync_dir_of(path);
+    return 0;
+}
+
+/* A directory that is a mount point is busy. */
+static int remove_one(const char *path, const struct stat *about, int type, struct FTW *where)
+{
+    (void)about, (void)type, (void)where;
+    return remove(path) < 0 && errno != ENOENT ? -1 : 0;
+}

@@ -1,0 +1,16 @@
+/* tree_state.h - a directory with all that is in it, as a kind of state: see state.h
+ *
+ * It is there or not; the commands after it fill it. So undo removes it, whatever it has come to
+ * hold, but no other file system that is mounted below it.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_AGENT_TREE_STATE_H
+#define MUSTER_AGENT_TREE_STATE_H
+
+#include "journal/state.h"
+
+int tree_state_read(const char *path, struct state *state, struct error *err);
+/* Removes the tree; makes none: a program will. */
+int tree_state_make(const char *path, const struct state *want, struct error *err);
+
+#endif
