@@ -32,6 +32,7 @@ static const struct step {
     { "limits", step_limits, NULL },
     { "python", step_python, NULL },
     { "conda", step_conda, NULL },
+    { "project", step_project, NULL },
     { "environment", step_environment, NULL },
     { "gpus", step_gpus, step_gpus_free },
     { "warm", step_warm, step_warm_read },

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "journal/mount_state.h"
+#include "bootstrap/data_place.h"
 #include "number.h"
 #include "task/command.h"
 #include "xalloc.h"
@@ -33,8 +33,6 @@ struct env {
 
 static int  begin(struct bootstrap *b, struct finding *finding, struct env *env,
                   struct error *err);
-static int  check_mount(struct bootstrap *b, struct finding *finding, const struct env *env,
-                        struct error *err);
 static void env_clear(struct env *env);
 static int  look(struct bootstrap *b, struct finding *finding, struct env *env, bool *is_done,
                  struct error *err);
@@ -123,31 +121,7 @@ static int begin(struct bootstrap *b, struct finding *finding, struct env *env,
                           strcmp(env->section, "conda") == 0 ? "environment.yml"
                                                              : "requirements.txt");
     env->installed = xasprintf("%s/installed", env->folder);
-    return check_mount(b, finding, env, err);
-}
-
-/* Nothing may come onto the system's disk that is for the data disk. */
-static int check_mount(struct bootstrap *b, struct finding *finding, const struct env *env,
-                       struct error *err)
-{
-    const char    *mount = bootstrap_conf(b, "data", "mount");
-    size_t         length = mount != NULL ? strlen(mount) : 0;
-    struct mounted mounted;
-    char          *all;
-
-    if (mount == NULL || strncmp(env->directory, mount, length) != 0 ||
-        (env->directory[length] != '\0' && env->directory[length] != '/'))
-        return 0;
-    all = mount_read_all();
-    if (mount_find(all, mount, &mounted) || b->is_pending) {
-        finding->is_later = !mount_find(all, mount, &mounted);
-        free(all);
-        return 0;
-    }
-    free(all);
-    finding_fix(finding, "mend step data first");
-    return err_set(err, "nothing is mounted at %s, so %s would be on the system's disk", mount,
-                   env->directory);
+    return data_place_check(b, finding, env->directory, err);
 }
 
 static void env_clear(struct env *env)

@@ -34,6 +34,8 @@ step_f step_shell_profile;
 step_f step_limits;
 /* python_env.c: an environment with the packages of a file that the launcher has sent */
 step_f step_python, step_conda;
+/* project.c: a checkout of git, at the commit that conf wants */
+step_f step_project;
 /* environment.c: the interpreter at its prefix, its imports, and the versions */
 step_f step_environment;
 /* gpus.c: the driver is loaded and matches its library, and no process has a GPU open */

@@ -136,6 +136,8 @@ void state_tidy(const char *root, enum state_kind kind, const char *path)
         state_sync_dir_of(temp);
     if (kind == STATE_ACCOUNT)
         account_state_tidy(root, path);
+    if (kind == STATE_TREE)
+        tree_state_tidy(whole);
     free(temp);
     free(whole);
 }

@@ -51,8 +51,8 @@ int state_read(const char *root, enum state_kind kind, const char *path, struct 
 /* Makes the state; it may exist already. -1 with "path: why": a file is then unchanged. */
 int state_make(const char *root, enum state_kind kind, const char *path,
                const struct state *want, struct error *err);
-/* Removes what an interrupted state_make() has left: a temporary file beside the path, or half an
- * account. */
+/* Removes what an interrupted state_make() has left: a temporary file or tree beside the path, or
+ * half an account. */
 void state_tidy(const char *root, enum state_kind kind, const char *path);
 
 bool state_is(enum state_kind kind, const struct state *one, const struct state *other);

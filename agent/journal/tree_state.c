@@ -9,10 +9,15 @@
 #include <ftw.h>
 #include <stdio.h>
 #include <string.h>
+#include <stdlib.h>
 #include <sys/stat.h>
+
+#include "journal/checkout.h"
+#include "xalloc.h"
 
 #define DEPTH 64 /* descriptors that nftw() may hold */
 
+static int remove_all(const char *path, struct error *err);
 static int remove_one(const char *path, const struct stat *about, int type, struct FTW *where);
 
 int tree_state_read(const char *path, struct state *state, struct error *err)
@@ -30,8 +35,24 @@ int tree_state_read(const char *path, struct state *state, struct error *err)
 
 int tree_state_make(const char *path, const struct state *want, struct error *err)
 {
-    if (want->exists)
-        return 0;
+    if (want->exists || checkout_check(path, true, err) < 0)
+        return want->exists ? 0 : -1;
+    return remove_all(path, err);
+}
+
+void tree_state_tidy(const char *path)
+{
+    char        *temp = xasprintf("%s" TREE_NEW, path);
+    struct error err;
+    struct stat  about;
+
+    if (lstat(temp, &about) == 0)
+        (void)!remove_all(temp, &err); /* who makes it again, fails and says so */
+    free(temp);
+}
+
+static int remove_all(const char *path, struct error *err)
+{
     if (nftw(path, remove_one, DEPTH, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) != 0 && errno != ENOENT)
         return err_set(err, "%s: removing it failed: %s", path, strerror(errno));
     state_sync_dir_of(path);

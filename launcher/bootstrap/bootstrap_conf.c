@@ -37,6 +37,8 @@ enum kind {
     YES_NO,
     NETWORK,   /* "10.0.0.0/8" */
     SECONDS,   /* "30m" */
+    URL,       /* of git, without a password */
+    REF,       /* a branch or a commit */
     USER,      /* the name of an account that useradd takes */
 };
 
@@ -71,6 +73,11 @@ static const struct key {
     { "conda", "environment", TEXT, 0, 0 },
     { "conda", "directory", PATH, 0, 0 },
     { "conda", "time_limit", SECONDS, 0, 0 },
+    { "project", "git", URL, 0, 0 },
+    { "project", "branch", REF, 0, 0 },
+    { "project", "commit", REF, 0, 0 },
+    { "project", "directory", PATH, 0, 0 },
+    { "project", "time_limit", SECONDS, 0, 0 },
     { "limits", "nofile", LIMIT, 1, 1 << 30 },
     { "limits", "memlock", LIMIT, 0, INT64_C(1) << 50 },
     { "limits", "shm", SIZE, 0, 0 },
@@ -104,6 +111,7 @@ static int   check_value(const struct key *key, const char *value, char *out, si
                          struct error *err);
 static int   check_size(const char *value, char *out, size_t size, struct error *err);
 static int   check_network(const char *value, struct error *err);
+static int   check_url(const char *value, struct error *err);
 static int   check_user_name(const char *value, struct error *err);
 static bool  leaves_folder(const char *path);
 
@@ -158,6 +166,7 @@ static int check_needed(const struct reader *reader)
 {
     static const char *const needed[][2] = {
         { "user", "name" }, { "python", "requirements" }, { "conda", "environment" },
+        { "project", "git" },
     };
     const json_t *section;
     size_t        i;
@@ -168,6 +177,9 @@ static int check_needed(const struct reader *reader)
             return err_set(reader->err, "%s: [%s] has settings, but no %s", reader->name,
                            needed[i][0], needed[i][1]);
     }
+    section = json_object_get(reader->conf, "project");
+    if (json_object_get(section, "branch") != NULL && json_object_get(section, "commit") != NULL)
+        return err_set(reader->err, "%s: [project] has both branch and commit", reader->name);
     return 0;
 }
 
@@ -223,8 +235,8 @@ static int enter_section(struct reader *reader, const char *line, size_t length)
             }
     }
     return err_set(reader->err, "%s:%d: unknown section '%.*s'; there are: access, hosts, data, "
-                   "user, shell, python, conda, environment, limits, packages, gpus, warm",
-                   reader->name, reader->line,
+                   "user, shell, python, conda, project, environment, limits, packages, gpus, "
+                   "warm", reader->name, reader->line,
                    (int)(length < 80 ? length : 80), line);
 }
 
@@ -316,6 +328,11 @@ static int check_value(const struct key *key, const char *value, char *out, size
         return check_network(value, err);
     case SECONDS:
         return parse_seconds(value, 1, SECONDS_MAX, &seconds, err);
+    case URL:
+        return check_url(value, err);
+    case REF:
+        return value[0] != '-' && strpbrk(value, " \t~^:?*[\\") == NULL
+                   ? 0 : err_set(err, "'%s' is not the name of a branch or commit", value);
     case USER:
         return check_user_name(value, err);
     default:
@@ -346,6 +363,25 @@ static int check_network(const char *value, struct error *err)
     snprintf(address, sizeof address, "%.*s", (int)(slash - value), value);
     if (inet_pton(AF_INET, address, &bytes) != 1 || parse_number(slash + 1, 0, 32, &bits, err) < 0)
         return err_set(err, "'%s' is not of the form 10.0.0.0/8", value);
+    return 0;
+}
+
+/* It comes into argument lists, which all users of a node can read. */
+static int check_url(const char *value, struct error *err)
+{
+    const char *host = strstr(value, "://"), *at, *colon;
+
+    if (value[0] == '-' || strpbrk(value, " \t") != NULL ||
+        (value[0] != '/' && strchr(value, ':') == NULL))
+        return err_set(err, "'%s' is neither a URL nor an absolute path", value);
+    if (host == NULL)
+        return 0;
+    host += 3;
+    at = memchr(host, '@', strcspn(host, "/"));
+    colon = memchr(host, ':', strcspn(host, "/@"));
+    if (at != NULL && (colon != NULL || strncmp(value, "http", 4) == 0))
+        return err_set(err, "a password or token in the URL can be read by all users of a node; "
+                       "use a key of ssh, or a credential helper of git there");
     return 0;
 }
 

@@ -31,6 +31,16 @@ if command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null; then
         "$(stat -c %s repo/p.deb)" "$(sha256sum repo/p.deb | cut -d' ' -f1)"; } >repo/Packages
 fi
 
+# A repository with one file.
+if command -v git >/dev/null; then
+    git init -q --bare -b main remote.git
+    git init -q -b main work
+    echo train >work/train.py
+    git -C work add train.py
+    git -C work -c user.name=me -c user.email=me@here commit -q -m one
+    git -C work push -q "$PWD/remote.git" main
+fi
+
 cat >request <<END
 {"op": "OP", "steps": ["STEP"], "apply": true, "name": "te1", "user": "root",
  "home": "$PWD/machine/home",
@@ -39,6 +49,7 @@ cat >request <<END
   "data": {"mount": "/var/lib/data", "label": "data", "marker": ".muster-data.json"},
   "user": {"name": "trainee", "sudo": "yes", "keys": ["ssh-ed25519 AAAAuser me@here"]},
   "shell": {"path": "/var/lib/data/bin"},
+  "project": {"git": "$PWD/remote.git", "directory": "/var/lib/project"},
   "limits": {"nofile": "65536", "shm": "64M", "sshd_max_startups": "256"},
   "environment": {"python": "$(command -v python3)"},
   "gpus": {"count": "0"}, "warm": {"list": "/var/lib/data/.muster-warm"},
@@ -70,11 +81,15 @@ names() {
     sed 's/.* //' "$1" | LC_ALL=C sort -u
 }
 
-steps="key pair mesh name hosts packages data user shell limits environment gpus warm receipt"
+steps="key pair mesh name hosts packages data user shell limits project environment gpus warm receipt"
 [ "${MUSTER_TEST_WIDE:-}" = yes ] || steps=name
 for step in $steps; do
     if [ $step = user ] && ! command -v useradd sudo >/dev/null; then
         skip "$step" "useradd or sudo is missing"
+        continue
+    fi
+    if [ $step = project ] && ! command -v git >/dev/null; then
+        skip "$step" "git is missing"
         continue
     fi
     if [ $step = packages ] && [ -z "$packages" ]; then

@@ -32,13 +32,15 @@ static void settings(void **state)
 {
     struct error err;
     json_t      *conf = bootstrap_conf_parse(
-        "my.conf", "# comment\r\n[data] ; ours\nmount=/data//\n  label = my data ; note\n"
+        "my.conf", "[project]\ngit = ssh://git@host:22/a:b/@c.git\n"
+                   "# comment\r\n[data] ; ours\nmount=/data//\n  label = my data ; note\n"
                    "size = 1.5K\n"
                    "serial =\nmarker = miniconda3/\n[limits]\nmemlock: unlimited\n"
                    "[warm]\npaths = /a /b\n", &err);
 
     (void)state;
     assert_non_null(conf);
+    assert_string_equal(in(conf, "project", "git"), "ssh://git@host:22/a:b/@c.git");
     assert_string_equal(in(conf, "data", "mount"), "/data");
     assert_string_equal(in(conf, "data", "label"), "my data"); /* indented: not more of the line */
     assert_string_equal(in(conf, "data", "size"), "1536");
@@ -111,6 +113,15 @@ static void mistakes_about_users_and_environments(void **state)
         { "[user]\nname = a:b\n", "'a:b' is not a name" },
         { "[user]\nname = a23456789012345678901234567890123\n", "is not a name of at most 32" },
         { "[python]\ndirectory = /data\n", "my.conf: [python] has settings, but no requirements" },
+        { "[project]\nbranch = main\n", "my.conf: [project] has settings, but no git" },
+        { "[project]\ngit = /a\nbranch = b\ncommit = c\n", "has both branch and commit" },
+        { "[project]\ngit = --upload-pack=x:\n", "is neither a URL nor an absolute path" },
+        { "[project]\ngit = train.git\n", "is neither a URL nor an absolute path" },
+        { "[project]\ngit = https://me:secret@host/a\n", "a password or token in the URL can" },
+        { "[project]\ngit = https://token@host/a\n", "a password or token in the URL can" },
+        { "[project]\ngit = ssh://me:secret@host/a\n", "a password or token in the URL can" },
+        { "[project]\ngit = /a\nbranch = -f\n", "'-f' is not the name of a branch or commit" },
+        { "[project]\ngit = /a\ncommit = a:b\n", "'a:b' is not the name of a branch or commit" },
         { "[conda]\ntime_limit = 1h\n", "my.conf: [conda] has settings, but no environment" },
         { "[conda]\ntime_limit = soon\n", "my.conf:2: [conda] time_limit:" },
         { "[python]\ntime_limit = 0\n", "my.conf:2: [python] time_limit:" },
