@@ -24,6 +24,7 @@
 #define ID_MAX    INT64_C(4294967294)
 
 static const char *line_of(const char *text, const char *name);
+static const char *next_line(const char *text);
 static bool        take_field(const char **at, char stop, char **field);
 static char       *text_of(const char *root, const char *path);
 static char       *ask_passwd(const char *name);
@@ -113,10 +114,17 @@ static const char *line_of(const char *text, const char *name)
     while (text != NULL && *text != '\0') {
         if (strncmp(text, name, length) == 0 && text[length] == ':')
             return text + length;
-        text = strchr(text, '\n');
-        text += text != NULL;
+        text = next_line(text);
     }
     return NULL;
+}
+
+/* NULL: there is none. */
+static const char *next_line(const char *text)
+{
+    const char *end = strchr(text, '\n');
+
+    return end != NULL ? end + 1 : NULL;
 }
 
 bool account_is_whole(const char *shadow, const char *group, const char *name, gid_t gid)
@@ -129,7 +137,7 @@ bool account_is_whole(const char *shadow, const char *group, const char *name, g
         return false;
     wanted = xasprintf(":%lu:", (unsigned long)gid);
     for (line = group; line != NULL && *line != '\0' && !is_whole;
-         line = strchr(line, '\n'), line += line != NULL) {
+         line = next_line(line)) {
         password = strchr(line, ':');
         if (password == NULL)
             break;
@@ -147,8 +155,7 @@ long account_next_uid(const char *passwd, const char *group)
     size_t      i;
 
     for (i = 0; i < 2; i++)
-        for (line = texts[i]; line != NULL && *line != '\0';
-             line = strchr(line, '\n'), line += line != NULL) {
+        for (line = texts[i]; line != NULL && *line != '\0'; line = next_line(line)) {
             number = line + strcspn(line, ":\n");
             number += *number == ':' ? 1 + strcspn(number + 1, ":\n") : 0;
             one = *number == ':' ? strtol(number + 1, NULL, 10) : -1;

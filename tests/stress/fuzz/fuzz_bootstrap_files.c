@@ -1,5 +1,5 @@
 /* fuzz_bootstrap_files.c - any bytes as what a node may hold: the journal, a list of what to
- * read, a file with a marked block, fstab, a disk, mountinfo
+ * read, a file with a marked block, fstab, a disk, mountinfo, passwd
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -10,6 +10,7 @@
 
 #include "bootstrap/block.h"
 #include "bootstrap/fstab.h"
+#include "journal/account.h"
 #include "journal/journal.h"
 #include "journal/mount_state.h"
 #include "journal/superblock.h"
@@ -25,6 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct warm_sums     sums;
     struct superblock    superblock;
     struct mounted       mounted;
+    struct account       account;
     struct error         err = { "" };
     char                *text = xcalloc(1, size + 1), *block, *again;
 
@@ -40,6 +42,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         warm_sums_clear(&sums);
     superblock_parse(data, size, &superblock);
     mount_find(text, "/data", &mounted);
+    if (account_find(text, "train", &account))
+        account_clear(&account);
+    if (account_next_uid(text, text) >= ACCOUNT_UID_END)
+        abort();
+    account_is_whole(text, text, "train", 1000);
     free(mount_of_device(text, 8, 1));
     /* What was put in is found and replaced the next time. */
     block = block_put(text, "x\n", &err);
