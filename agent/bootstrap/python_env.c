@@ -3,7 +3,8 @@
  * Beside DIRECTORY/venv (of conda: DIRECTORY/env) is DIRECTORY/.muster-venv with the file that the
  * launcher has sent, and, once all of it is installed, a copy of it, installed. So a second apply
  * does nothing, and a file that has changed is installed again. What somebody else has made is
- * never touched: it has no such folder.
+ * never touched: it has no such folder. The file may have the password of an index: only root can
+ * read it.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -186,7 +187,7 @@ static int add_files(struct finding *finding, const struct env *env, struct erro
     if (rc == 0 && access(env->installed, F_OK) == 0)
         add(finding, env, forget, "forget what is installed", "the file has changed");
     if (rc == 0)
-        rc = changes_add_file(&finding->changes, env->file, env->text, 0644, why, err);
+        rc = changes_add_file(&finding->changes, env->file, env->text, 0600, why, err);
     if (rc == 0)
         rc = changes_add(&finding->changes, STATE_TREE, env->prefix, &tree,
                          "make this environment", why, err);
@@ -196,7 +197,7 @@ static int add_files(struct finding *finding, const struct env *env, struct erro
 
 static void add_installed(struct finding *finding, const struct env *env)
 {
-    struct state want = { .exists = true, .mode = 0644, .uid = geteuid(), .gid = getegid(),
+    struct state want = { .exists = true, .mode = 0600, .uid = geteuid(), .gid = getegid(),
                           .bytes = (char *)env->text, .size = strlen(env->text) };
 
     changes_add_again(&finding->changes, STATE_FILE, env->installed, &want, "create it",

@@ -55,6 +55,8 @@ is "it makes nothing" "$(ls -A data)" ""
 bootstrap --apply conf
 is "it is applied" "$rc" 0 || sed 's/^/#   /' err
 ok "the environment has the package" has 1
+is "the file, which may have a password, is not for others to read" \
+    "$(stat -c %a data/.muster-venv/requirements.txt data/.muster-venv/installed | sort -u)" 600
 stat -c %Y data/venv/pyvenv.cfg >made
 bootstrap --apply conf
 is "a second apply changes nothing" "$(cat out)" "localhost: nothing needs to be changed"
