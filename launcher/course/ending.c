@@ -5,8 +5,6 @@
 
 #include "course/ending.h"
 
-#include <string.h>
-
 #include "clock.h"
 #include "course/generation_words.h"
 #include "lease.h"
@@ -77,8 +75,8 @@ static enum policy_end end_of(const struct run *run, bool is_change)
     case FIRST_RANK:
         return end_by_rank(run);
     case FIRST_NODE:
-        return strcmp(run->outcome.node[node]->stage, "prepare") == 0 ? POLICY_END_NO_START
-                                                                      : POLICY_END_NODE;
+        return conn_failure_is_no_start(run->outcome.node[node]) ? POLICY_END_NO_START
+                                                                 : POLICY_END_NODE;
     case FIRST_CAUSE:
         return run->outcome.aborted_by >= 0              ? end_by_rank(run)
                : is_change && run->rules.members.goes_on ? POLICY_END_CHANGE

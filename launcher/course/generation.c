@@ -368,7 +368,7 @@ static void note_lost(struct run *run, const struct policy_event *event)
             continue;
         failure = run->outcome.node[i];
         membership_lost(members, members->place[i], clock_now_s(), failure != NULL);
-        if (failure != NULL && strcmp(failure->stage, "prepare") == 0) {
+        if (failure != NULL && conn_failure_is_no_start(failure)) {
             membership_refused(members, members->place[i]);
             run->generation->no_start_code = failure->exit_code;
         }

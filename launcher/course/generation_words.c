@@ -71,8 +71,8 @@ static void node_words(const struct run *run, const char *lost, size_t node, cha
         lost = plan_label(&run->plan->node[node]);
     snprintf(text, GENERATION_WORDS_SIZE, "node%s %s %s (%s%s)",
              strpbrk(lost, ",[") != NULL ? "s" : "", lost,
-             strcmp(run->outcome.node[node]->stage, "prepare") == 0 ? "could not start its ranks"
-                                                                    : "lost",
+             conn_failure_is_no_start(run->outcome.node[node]) ? "could not start its ranks"
+                                                               : "lost",
              is_silent ? "silent " : "", is_silent ? why + strlen(heard) : why);
 }
 

@@ -310,7 +310,7 @@ void pool_over(struct run *run, size_t which)
         return;
     }
     membership_lost(&run->pool->members, which, clock_now_s(), false);
-    if (strcmp(node->failure->stage, "prepare") == 0)
+    if (conn_failure_is_no_start(node->failure))
         membership_refused(&run->pool->members, which);
     if (run->pool->is_ending)
         return;

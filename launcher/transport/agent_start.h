@@ -66,8 +66,8 @@ void agent_start_clear(struct agent_start *start);
 enum agent_start_result agent_start_feed(struct agent_start *start, struct evbuffer *in,
                                          struct conn_failure *why);
 
-/* After a deadline: does a push go on, if left bytes are on their way now? A slow line needs as
- * many deadlines as it needs, within reason. */
+/* After a deadline: does a push go on, if left bytes are on their way now? A slow line may pass as
+ * many deadlines as it needs, unless it carries less than 4 KiB/s. */
 bool agent_start_goes_on(struct agent_start *start, uint64_t left);
 
 /* No more input will come: treats the rest of in as noise. */

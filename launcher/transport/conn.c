@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "xalloc.h"
 
@@ -83,6 +84,11 @@ int conn_failure_set(struct conn_failure *why, int exit_code, const char *format
     why->exit_code = exit_code;
     why->hint[0] = '\0';
     return -1;
+}
+
+bool conn_failure_is_no_start(const struct conn_failure *why)
+{
+    return strcmp(why->stage, "prepare") == 0;
 }
 
 int conn_failure_hint(struct conn_failure *why, const char *format, ...)

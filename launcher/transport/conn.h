@@ -30,6 +30,8 @@ struct conn_failure {
     char        hint[512];   /* what to do, or "" */
 };
 
+/* Is the node there, and could only not start its ranks? */
+bool conn_failure_is_no_start(const struct conn_failure *why);
 /* Fill in why, printf style, and return -1. conn_failure_set() also clears the hint. */
 int conn_failure_set(struct conn_failure *why, int exit_code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -420,7 +420,7 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
 static void silent(struct handshake *h)
 {
     conn_failure_set(&h->why, EXIT_UNREACHABLE,
-                     "the node fell silent: it confirmed nothing for %g s", h->timeout_s);
+                     "the node fell silent: it no longer confirms what it is sent");
     conn_failure_hint(&h->why, "is it up, and is the network between it and this machine?");
 }
 

@@ -17,7 +17,7 @@
 #include "sanitize.h"
 #include "xalloc.h"
 
-static void     end_shell(struct remote *r);
+static void end_shell(struct remote *r);
 static uint64_t bytes_left(const struct remote *r);
 static void begin_again(struct remote *r, enum agent_push push);
 static int  open_channel(struct remote *r, struct conn_failure *why);
