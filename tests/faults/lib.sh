@@ -155,6 +155,19 @@ all_ran() {
     [ "$(ls ran | wc -l)" = "$1" ]
 }
 
+# rank_kill RANK: kill the process of ./rank that has that number, in whichever namespace it is, and
+# forget who has begun.
+rank_kill() {
+    for process in /proc/[0-9]*; do
+        if tr '\0' '\n' <"$process/environ" 2>/dev/null | grep -qx "RANK=$1" &&
+            [ "$(cat "$process/comm" 2>/dev/null)" = rank ]; then
+            rm -f ran/*
+            kill -KILL "${process#/proc/}"
+            return
+        fi
+    done
+}
+
 control() {
     ran_reset
     wanted=$1

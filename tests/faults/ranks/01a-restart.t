@@ -6,18 +6,6 @@
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/faults/lib.sh"
 
-# rank_kill RANK: its process, in whichever namespace it is.
-rank_kill() {
-    for process in /proc/[0-9]*; do
-        if tr '\0' '\n' <"$process/environ" 2>/dev/null | grep -qx "RANK=$1" &&
-            [ "$(cat "$process/comm" 2>/dev/null)" = rank ]; then
-            rm -f ran/*
-            kill -KILL "${process#/proc/}"
-            return
-        fi
-    done
-}
-
 # Where no control group counts, a kill for want of memory in any other script is taken for ours.
 restarts="--max-restarts 2 --restart-on killed,memory"
 world_control 2 wait $restarts

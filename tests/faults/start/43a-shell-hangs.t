@@ -25,18 +25,32 @@ clean_finds() {
     grep -q 'sleep 1000' out
 }
 
-# hangs PROFILE: node1's login shell reads it, and hangs.
+# Sets sleeper to what sleeps on node1.
+sleeps() {
+    sleeper=$(for process in $(run_on node1); do
+        [ "$(name_of "$process")" != sleep ] || echo "$process"
+    done)
+    [ -n "$sleeper" ]
+}
+
+# hangs WHAT PROFILE COMMAND: node1's login shell reads that profile and hangs; muster is killed, and
+# then the command runs.
 hangs() {
-    echo "$1" >"$nodes_dir/node1/home/.bashrc"
+    echo "$2" >"$nodes_dir/node1/home/.bashrc"
     start muster --env FAULT=yes ./rank
-    ok "$1: the shell hangs" wait_for 20 run_begins
+    ok "$1: it hangs" wait_for 20 sleeps
     kill -KILL "$pid"
     finish_run 10
     rm "$nodes_dir/node1/home/.bashrc"
+    $3
     ok "... muster clean finds it" wait_for 20 clean_finds
     run muster clean --kill
     is "... and ends it" "$rc" 0
     ok "... nothing is left" clean
+}
+
+shell_is_killed() {
+    kill -KILL "$(parent_of "$sleeper")"
 }
 
 echo 'sleep 1000; :' >"$nodes_dir/node1/home/.bashrc"
@@ -47,22 +61,17 @@ since=$(now_ms)
 finish_within "Ctrl-C ends muster" 4
 is "exit status" "$rc" 130
 wait_for 20 shell_ended
-hangs 'sleep 1000; :'
-hangs 'exec sleep 1000'
+hangs "a command of the profile" 'sleep 1000; :' :
+hangs "the same without its shell" 'sleep 1000; :' shell_is_killed
+hangs "a program in place of the shell" 'exec sleep 1000' :
 # What the user has left there is no affair of ours.
 ssh -F "$nodes_dir/ssh_config" node1 'exec sleep 1000' 2>/dev/null &
 client=$!
-users_sleep() {
-    mine=$(for process in $(run_on node1); do
-        [ "$(name_of "$process")" != sleep ] || echo "$process"
-    done)
-    [ -n "$mine" ]
-}
-ok "a command of the user's" wait_for 20 users_sleep
+ok "a command of the user's" wait_for 20 sleeps
 kill -KILL "$client"
 wait "$client" 2>/dev/null || :
 lost_its_parent() {
-    [ "$(parent_of "$mine")" = 1 ]
+    [ "$(parent_of "$sleeper")" = 1 ]
 }
 ok "... has lost its sshd" wait_for 20 lost_its_parent
 
@@ -75,11 +84,11 @@ for transport in ssh openssh; do
     rm "$nodes_dir/node1/home/.bashrc"
     run muster clean --kill
     is "... muster clean ends the shells of both tries" "$rc" 0
-    ok "... but not the user's command" kill -0 "$mine"
+    ok "... but not the user's command" kill -0 "$sleeper"
 done
 run muster clean
 ok "nor does it show that" not grep -q 'sleep 1000' out
-kill "$mine"
+kill "$sleeper"
 ok "nothing is left" clean_within 10
 control 4 ./rank
 finish

@@ -5,18 +5,6 @@
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/faults/lib.sh"
 
-# rank_kill RANK: its process, in whichever namespace it is.
-rank_kill() {
-    for process in /proc/[0-9]*; do
-        if tr '\0' '\n' <"$process/environ" 2>/dev/null | grep -qx "RANK=$1" &&
-            [ "$(cat "$process/comm" 2>/dev/null)" = rank ]; then
-            rm -f ran/*
-            kill -KILL "${process#/proc/}"
-            return
-        fi
-    done
-}
-
 world_nodes 3
 rank_does <<END
 while [ ! -e $PWD/go ]; do sleep 0.2; done
