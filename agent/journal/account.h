@@ -28,7 +28,7 @@ struct account {
  * bytes, and not root? */
 bool account_name_is_valid(const char *name);
 /* Finds the line of name in the text of a passwd(5). False: there is none, or it is malformed, and
- * nothing has to be cleared. */
+ * found holds nothing. */
 bool account_find(const char *passwd, const char *name, struct account *found);
 void account_clear(struct account *account);
 /* Has useradd finished? shadow, group: the texts of these files; shadow NULL: there is none. */

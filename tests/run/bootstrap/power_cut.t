@@ -84,7 +84,7 @@ names() {
 steps="key pair mesh name hosts packages data user shell limits project environment gpus warm receipt"
 [ "${MUSTER_TEST_WIDE:-}" = yes ] || steps=name
 for step in $steps; do
-    if [ $step = user ] && ! command -v useradd sudo >/dev/null; then
+    if [ $step = user ] && ! { command -v useradd && command -v sudo; } >/dev/null; then
         skip "$step" "useradd or sudo is missing"
         continue
     fi

@@ -51,11 +51,26 @@ static void settings(void **state)
     json_decref(conf);
 }
 
+struct mistake {
+    const char *text, *why;
+};
+
+/* Each text is refused, for that reason. */
+static void refuse(const struct mistake *rows, size_t count)
+{
+    struct error err;
+    size_t       i;
+
+    for (i = 0; i < count; i++) {
+        assert_null(bootstrap_conf_parse("my.conf", rows[i].text, &err));
+        if (strstr(err.text, rows[i].why) == NULL)
+            fail_msg("'%s' is not in: %s", rows[i].why, err.text);
+    }
+}
+
 static void mistakes(void **state)
 {
-    static const struct {
-        const char *text, *why;
-    } rows[] = {
+    static const struct mistake rows[] = {
         { "mount = /data\n", "my.conf:1: 'mount' comes before the first [section]" },
         { "\n[dat]\n", "my.conf:2: unknown section '[dat]'; there are: access" },
         { "[data\n", "my.conf:1: unknown section" },
@@ -87,14 +102,9 @@ static void mistakes(void **state)
     };
     char         line[600] = "[data]\nlabel = ";
     struct error err;
-    size_t       i;
 
     (void)state;
-    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
-        assert_null(bootstrap_conf_parse("my.conf", rows[i].text, &err));
-        if (strstr(err.text, rows[i].why) == NULL)
-            fail_msg("'%s' is not in: %s", rows[i].why, err.text);
-    }
+    refuse(rows, sizeof rows / sizeof *rows);
     memset(line + strlen(line), 'x', 500);
     assert_null(bootstrap_conf_parse("my.conf", line, &err));
     assert_non_null(strstr(err.text, "my.conf:2: the line has "));
@@ -102,9 +112,7 @@ static void mistakes(void **state)
 
 static void mistakes_about_users_and_environments(void **state)
 {
-    static const struct {
-        const char *text, *why;
-    } rows[] = {
+    static const struct mistake rows[] = {
         { "[user]\nname = root\n", "my.conf:2: [user] name: root exists on every node" },
         { "[user]\nname = Train\n", "'Train' is not a name of at most 32 small letters" },
         { "[user]\nname = 1st\n", "'1st' is not a name" },
@@ -129,15 +137,9 @@ static void mistakes_about_users_and_environments(void **state)
         { "[user]\nsudo = yes\n", "my.conf: [user] has settings, but no name" },
         { "[user]\nname = train\nsudo = all\n", "'all' is neither yes nor no" },
     };
-    struct error err;
-    size_t       i;
 
     (void)state;
-    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
-        assert_null(bootstrap_conf_parse("my.conf", rows[i].text, &err));
-        if (strstr(err.text, rows[i].why) == NULL)
-            fail_msg("'%s' is not in: %s", rows[i].why, err.text);
-    }
+    refuse(rows, sizeof rows / sizeof *rows);
 }
 
 /* The example, with every comment sign before a setting taken away, is right; and the manual
