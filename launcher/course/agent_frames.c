@@ -12,8 +12,11 @@
 #include <string.h>
 
 #include "clock.h"
+#include "course/ending.h"
 #include "course/generation.h"
+#include "course/generation_words.h"
 #include "course/launch.h"
+#include "course/role_restart.h"
 #include "elastic/policy.h"
 #include "log.h"
 #include "node/body.h"
@@ -54,8 +57,7 @@ static bool        is_own_failure(const struct rank_end *end);
 static void        take_kvs(struct run *run, struct node *node, const struct frame *frame,
                             const json_t *body);
 static void        tell_closed(struct run *run, const struct node *node, const char *why);
-static void        take_abort(struct run *run, struct node *node,
-                              const struct frame *frame, const json_t *body);
+static void        take_abort(struct run *run, const struct frame *frame, const json_t *body);
 static void        add_copy_command(const struct run *run, const struct node *node,
                                     struct conn_failure *why, const char *missing);
 static void        take_error(struct run *run, struct node *node,
@@ -64,7 +66,7 @@ static void        take_done(struct run *run, struct node *node,
                              const struct frame *frame, const json_t *body);
 static void        take_losses(struct run *run, const struct node *node,
                                const json_t *body);
-static void        end_with(struct run *run, bool failed);
+static void        end_with(struct run *run, int rank, bool failed);
 static void        tell_stuck(const struct node *node, const json_t *list);
 static bool        tell_unsure(const struct node *node, const json_t *list);
 static void        take_open_mpi(struct run *run, const struct node *node,
@@ -144,7 +146,7 @@ static void take_of_rank(struct run *run, struct node *node, const struct frame 
         data_shards_take(run, node, frame);
         break;
     case FRAME_ABORT:
-        take_abort(run, node, frame, body);
+        take_abort(run, frame, body);
         break;
     default:
         break;
@@ -224,25 +226,21 @@ static void take_exit(struct run *run, struct node *node, const struct frame *fr
     free(end.error);
     free(end.oom);
     if (!run_is_exec(run))
-        end_with(run, failed);
+        end_with(run, (int)frame->rank, failed);
 }
 
-/* A rank that fails ends the generation. But if the last generation failed in the same way,
- * all ranks may fail on their own. Then another generation is pointless, and only the exits of
- * the other ranks can show it: wait for them. */
-static void end_with(struct run *run, bool failed)
+/* A rank that fails ends the generation: at once, or when the others have had time to fail in the
+ * same way. */
+static void end_with(struct run *run, int rank, bool failed)
 {
     bool   awaits = deadline_awaits_others(run->deadline);
     double others_s = 0;
-    int    alike = -1;
 
     if (!failed && outcome_only_services_run(&run->outcome))
         phase_stop(run);
-    if (!failed && !awaits)
+    if (role_restart_exit(run, rank, failed) || (!failed && !awaits))
         return;
     if (run->phase.now == PHASE_RUNNING)
-        alike = outcome_alike(&run->outcome, POLICY_YOUNG_S);
-    if (alike >= 0 && alike < run->outcome.ours)
         others_s = generation_others_s(run);
     if (others_s == 0)
         phase_stop(run);
@@ -280,15 +278,17 @@ static void tell_closed(struct run *run, const struct node *node, const char *wh
     outcome_tell(&run->outcome);
 }
 
-static void take_abort(struct run *run, struct node *node, const struct frame *frame,
-                       const json_t *body)
+static void take_abort(struct run *run, const struct frame *frame, const json_t *body)
 {
-    int  code = (int)body_int(body, "code", 1) & 0xff;
-    char name[PLAN_RANK_NAME];
+    struct failed_rank failed = { .rank = (int)frame->rank, .is_abort = true,
+                                  .code = (int)body_int(body, "code", 1) & 0xff };
+    char               text[GENERATION_WORDS_SIZE];
 
-    outcome_aborted(&run->outcome, (int)frame->rank, code != 0 ? code : 1,
-                    "%s on %s aborted the run (PMI abort, code %d)",
-                    plan_rank_name(run->plan, (int)frame->rank, name), node->plan->host, code);
+    failed.code = failed.code != 0 ? failed.code : 1;
+    if (role_restart_abort(run, failed.rank, failed.code))
+        return;
+    generation_rank_words(run, &failed, text);
+    outcome_aborted(&run->outcome, failed.rank, failed.code, "%s", text);
     phase_stop(run);
 }
 

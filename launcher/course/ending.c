@@ -18,7 +18,9 @@
 static double          dead_in_s(const struct run *run);
 static enum policy_end end_of(const struct run *run, bool is_change);
 static enum policy_end end_by_rank(const struct run *run);
-static void            describe_rank(const struct run *run, struct policy_event *event);
+static struct failed_rank failed_rank(const struct run *run, const struct plan *world);
+static void describe_rank(const struct run *run, const struct plan *world,
+                          const struct failed_rank *failed, struct policy_event *event);
 static double          seconds(int64_t from_ns, int64_t to_ns);
 
 struct policy_event ending_describe(const struct run *run, bool is_change)
@@ -26,6 +28,7 @@ struct policy_event ending_describe(const struct run *run, bool is_change)
     const struct phase *phase = &run->phase;
     int64_t             now_ns = clock_now_ns();
     int64_t             end_ns = phase->stop_ns != 0 ? phase->stop_ns : now_ns;
+    struct failed_rank  failed;
     struct policy_event event = {
         .kind = POLICY_EVENT_OVER,
         .now_s = clock_now_s(),
@@ -39,9 +42,42 @@ struct policy_event ending_describe(const struct run *run, bool is_change)
 
     if (phase->go_ns != 0)
         event.lived_s = seconds(phase->go_ns, end_ns);
-    if (event.end == POLICY_END_RANK)
-        describe_rank(run, &event);
+    if (event.end == POLICY_END_RANK) {
+        failed = failed_rank(run, run->plan);
+        describe_rank(run, run->plan, &failed, &event);
+    }
     return event;
+}
+
+struct policy_event ending_of_role(const struct run *run, const struct plan *role,
+                                   const struct failed_rank *failed, int64_t go_ns)
+{
+    struct policy_event event = {
+        .kind = POLICY_EVENT_OVER,
+        .now_s = clock_now_s(),
+        .end = POLICY_END_RANK,
+        .is_world_whole = true,
+        .is_left = outcome_is_left(&run->outcome),
+        .lived_s = seconds(go_ns, failed->at_ns),
+        .ended_s = seconds(failed->at_ns, clock_now_ns()),
+    };
+
+    describe_rank(run, role, failed, &event);
+    return event;
+}
+
+double ending_others_s(const struct run *run, const struct plan *world,
+                       const struct policy *policy, bool is_change)
+{
+    int                 alike = outcome_alike(&run->outcome, world, POLICY_YOUNG_S);
+    struct failed_rank  failed = failed_rank(run, world);
+    struct policy_event event;
+
+    if (alike < 0 || alike >= outcome_ranks(&run->outcome, world))
+        return 0;
+    event = world == run->plan ? ending_describe(run, is_change)
+                               : ending_of_role(run, world, &failed, run->phase.go_ns);
+    return policy_others_s(policy, &run->rules, &event);
 }
 
 /* Returns the seconds until the last rank on a lost node is dead, if its agent could not be
@@ -98,27 +134,40 @@ static enum policy_end end_by_rank(const struct run *run)
 /* Must the run end, whatever failed first? */
 bool ending_is_wanted(const struct run *run)
 {
-    return interrupt_has_come(run) || deadline_has_passed(run->deadline) ||
+    return run->phase.is_last || interrupt_has_come(run) || deadline_has_passed(run->deadline) ||
            (run->outcome.is_reader_gone && run->options->log_dir == NULL);
 }
 
-static void describe_rank(const struct run *run, struct policy_event *event)
+static struct failed_rank failed_rank(const struct run *run, const struct plan *world)
+{
+    const struct outcome *outcome = &run->outcome;
+    struct failed_rank    failed = { .rank = outcome_first_rank(outcome, world) };
+
+    if (failed.rank < 0)
+        return (struct failed_rank){ outcome->aborted_by, true, outcome->cause,
+                                     outcome->cause_ns };
+    failed.code = rank_end_code(&outcome->rank[failed.rank]);
+    failed.at_ns = outcome->rank[failed.rank].end_ns;
+    return failed;
+}
+
+static void describe_rank(const struct run *run, const struct plan *world,
+                          const struct failed_rank *failed, struct policy_event *event)
 {
     const struct outcome  *outcome = &run->outcome;
-    bool                   is_abort = outcome->aborted_by >= 0 && outcome->first_rank < 0;
-    const struct rank_end *end =
-        &outcome->rank[is_abort ? outcome->aborted_by : outcome->first_rank];
+    const struct rank_end *end = &outcome->rank[failed->rank];
     size_t                 where;
 
-    event->code = is_abort ? outcome->cause : rank_end_code(end);
-    event->out_of_memory = !is_abort && end->oom != NULL;
-    event->not_started = !is_abort && end->error != NULL;
+    event->code = failed->code;
+    event->out_of_memory = !failed->is_abort && end->oom != NULL;
+    event->not_started = !failed->is_abort && end->error != NULL;
     if (end->started)
-        event->rank_lived_s =
-            seconds(end->start_ns, is_abort ? outcome->cause_ns : end->end_ns);
-    event->port_taken = rendezvous_port_holder(run->rendezvous, &where) != NULL;
-    event->any_ended_well = outcome_any_ended_well(outcome);
-    event->are_alike = is_abort || outcome_alike(outcome, POLICY_YOUNG_S) == outcome->ours;
+        event->rank_lived_s = seconds(end->start_ns, failed->at_ns);
+    event->port_taken = rendezvous_port_holder(run->rendezvous, &where) != NULL &&
+                        (world == run->plan || plan_world(run->plan, where) == world);
+    event->any_ended_well = outcome_any_ended_well(outcome, world);
+    event->are_alike = failed->is_abort || outcome_alike(outcome, world, POLICY_YOUNG_S) ==
+                                               outcome_ranks(outcome, world);
 }
 
 static double seconds(int64_t from_ns, int64_t to_ns)

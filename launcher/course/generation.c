@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "course/ending.h"
 #include "course/generation_words.h"
+#include "course/role_restart.h"
 #include "course/world.h"
 #include "elastic/next_world.h"
 #include "elastic/policy.h"
@@ -82,6 +83,7 @@ void generation_open(struct run *run)
     run->policy.changed_s = clock_now_s();
     run->generation = xcalloc(1, sizeof *run->generation);
     run->generation->within_s = -1;
+    role_restart_open(run);
     run->look = evtimer_new(run->base, look_cb, run);
     if (run->look == NULL)
         xalloc_die();
@@ -102,6 +104,7 @@ void generation_close(struct run *run)
 {
     if (run->generation == NULL)
         return;
+    role_restart_close(run);
     free(run->generation->lost);
     free(run->generation->unreported);
     free(run->generation);
@@ -128,6 +131,7 @@ static void look_cb(evutil_socket_t fd, short what, void *arg)
     struct run *run = arg;
 
     (void)fd, (void)what;
+    role_restart_look(run);
     if (phase_is_over(run))
         over(run);
     if (pool_is_ending(run))
@@ -381,9 +385,7 @@ static void note_lost(struct run *run, const struct policy_event *event)
 
 double generation_others_s(const struct run *run)
 {
-    const struct policy_event event = ending_describe(run, run->generation->is_change);
-
-    return policy_others_s(&run->policy, &run->rules, &event);
+    return ending_others_s(run, run->plan, &run->policy, run->generation->is_change);
 }
 
 /* --- the end ---------------------------------------------------------------- */
@@ -403,7 +405,8 @@ void generation_end(struct run *run)
     generation_tell_port(run, &generation->last);
     if ((run->options->max_restarts > 0 || run->rules.members.goes_on) &&
         run->outcome.has_begun)
-        generation_tell_end(run, &generation->last, generation->why, generation_missing(run));
+        generation_tell_end(run, NULL, &generation->last, generation->why,
+                            generation_missing(run));
     generation_tell_suspects(run);
 }
 
@@ -423,7 +426,7 @@ static void begin_again(struct run *run, const struct policy_action *action)
     if (action->what == POLICY_DO_PARK)
         tell_park(run, why);
     else if (is_same_world(run))
-        generation_tell_same(run, why, action->delay_s,
+        generation_tell_same(run->plan, why, action->delay_s,
                              action->why == POLICY_WHY_RESTART ? run->policy.restarts : 0);
     else
         run->generation->unreported = xstrdup(why);
@@ -455,8 +458,8 @@ static void start(struct run *run)
 
     if (is_same) {
         if (generation->is_parked)
-            generation_tell_same(run, "its nodes are back", 0, 0);
-        rendezvous_again(run);
+            generation_tell_same(run->plan, "its nodes are back", 0, 0);
+        rendezvous_again(run, run->plan);
     } else {
         world = next_world_new(pool_members(run), &run->rules.members, &places);
         changes = generation_changes(run, generation->lost, world, places);
@@ -515,9 +518,10 @@ static void forget(struct run *run)
     run->generation->is_change = false;
     deadline_reset(run->deadline);
     notice_end(run);
-    rank_output_again(run);
+    rank_output_again(run, run->plan);
     hang_again(run);
     data_shards_again(run);
-    rank_keys_again(run);
-    run_status_again(run);
+    rank_keys_again(run, run->plan);
+    run_status_again(run, run->plan);
+    role_restart_again(run);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "course/ending.h"
 #include "course/world.h"
 #include "elastic/next_world.h"
 #include "hostrange.h"
@@ -23,7 +24,7 @@
 #define NUMBERS_SIZE 100
 
 static void node_words(const struct run *run, const char *lost, size_t node, char *text);
-static void number_words(const struct run *run, char text[NUMBERS_SIZE]);
+static void number_words(const struct plan *plan, char text[NUMBERS_SIZE]);
 
 /* --- how a generation ended ------------------------------------------------- */
 
@@ -32,22 +33,16 @@ void generation_why_words(const struct run *run, const char *lost,
 {
     const struct outcome *outcome = &run->outcome;
     const struct plan    *plan = run->plan;
-    int                   used;
+    const struct failed_rank first = { .rank = outcome->first_rank };
     size_t                node, where;
     const char           *holder = rendezvous_port_holder(run->rendezvous, &where);
-    char                  name[PLAN_RANK_NAME];
 
     if (holder != NULL)
         snprintf(text, GENERATION_WORDS_SIZE,
                  "%s: MASTER_PORT %d was taken by %s before rank 0 could bind it",
                  plan->node[where].host, plan_world(plan, where)->master_port, holder);
     else if (outcome_first(outcome, &node) == FIRST_RANK) {
-        used = snprintf(text, GENERATION_WORDS_SIZE, "%s on %s: ",
-                        plan_rank_name(plan, outcome->first_rank, name),
-                        plan_label(&plan->node[outcome->node_of[outcome->first_rank]]));
-        if (used > 0 && used < GENERATION_WORDS_SIZE)
-            rank_end_words(&outcome->rank[outcome->first_rank], text + used,
-                           (size_t)(GENERATION_WORDS_SIZE - used));
+        generation_rank_words(run, &first, text);
         if (notice_was_given(run->notice) && run_goes_on(run))
             snprintf(text + strlen(text), GENERATION_WORDS_SIZE - strlen(text),
                      ", after the notice");
@@ -57,6 +52,26 @@ void generation_why_words(const struct run *run, const char *lost,
         snprintf(text, GENERATION_WORDS_SIZE, "%s",
                  outcome->cause_text != NULL ? outcome->cause_text : "");
     }
+}
+
+void generation_rank_words(const struct run *run, const struct failed_rank *failed,
+                           char text[GENERATION_WORDS_SIZE])
+{
+    const struct outcome   *outcome = &run->outcome;
+    const struct plan_node *node = &run->plan->node[outcome->node_of[failed->rank]];
+    char                    name[PLAN_RANK_NAME];
+    int                     used;
+
+    plan_rank_name(run->plan, failed->rank, name);
+    if (failed->is_abort) {
+        snprintf(text, GENERATION_WORDS_SIZE, "%s on %s aborted the run (PMI abort, code %d)",
+                 name, node->host, failed->code);
+        return;
+    }
+    used = snprintf(text, GENERATION_WORDS_SIZE, "%s on %s: ", name, plan_label(node));
+    if (used > 0 && used < GENERATION_WORDS_SIZE)
+        rank_end_words(&outcome->rank[failed->rank], text + used,
+                       (size_t)(GENERATION_WORDS_SIZE - used));
 }
 
 /* "node te3 lost (silent 15 s)", or "nodes te[3-4] lost (...)", or "node te3 could not start its
@@ -89,34 +104,37 @@ void generation_tell_port(const struct run *run, const struct policy_event *even
                      : "");
 }
 
-void generation_tell_end(const struct run *run, const struct policy_event *event,
-                         enum policy_why why, const char *missing)
+void generation_tell_end(const struct run *run, const char *role,
+                         const struct policy_event *event, enum policy_why why,
+                         const char *missing)
 {
+    char *no = role != NULL ? xasprintf("no restart of %s", role) : xstrdup("no restart");
+
     switch (why) {
     case POLICY_WHY_NODE:
-        log_note("no restart: not every node is there (%s)",
+        log_note("%s: not every node is there (%s)", no,
                  missing != NULL ? missing : "one has failed");
         break;
     case POLICY_WHY_NO_START:
-        log_note("no restart: the nodes that are there cannot start the ranks");
+        log_note("%s: the nodes that are there cannot start the ranks", no);
         break;
     case POLICY_WHY_CLASS:
-        log_note("no restart for exit code %d (%s; see --restart-on)", event->code,
+        log_note("%s for exit code %d (%s; see --restart-on)", no, event->code,
                  exit_class_of(event->code, event->out_of_memory)->name);
         break;
     case POLICY_WHY_NOT_STARTED:
-        log_note("no restart: the program cannot be executed");
+        log_note("%s: the program cannot be executed", no);
         break;
     case POLICY_WHY_YOUNG:
-        log_note("no restart: all ranks exited with code %d within %g s of the start, as in "
-                 "the last generation",
-                 event->code, POLICY_YOUNG_S);
+        log_note("%s: all ranks exited with code %d within %g s of the start, as in the last "
+                 "generation",
+                 no, event->code, POLICY_YOUNG_S);
         break;
     case POLICY_WHY_USED_UP:
-        log_note("no restart: --max-restarts %d is used up", run->options->max_restarts);
+        log_note("%s: --max-restarts %d is used up", no, run->options->max_restarts);
         break;
     case POLICY_WHY_LEFT:
-        log_note("no restart: a process of the last generation could not be killed");
+        log_note("%s: a process of the last generation could not be killed", no);
         break;
     case POLICY_WHY_NONE:
     case POLICY_WHY_CHANGE:
@@ -127,6 +145,7 @@ void generation_tell_end(const struct run *run, const struct policy_event *event
     case POLICY_WHY_WANTED:
         break;
     }
+    free(no);
 }
 
 void generation_tell_suspects(const struct run *run)
@@ -175,26 +194,25 @@ char *generation_changes(const struct run *run, const char *lost, const size_t *
     return text;
 }
 
-static void number_words(const struct run *run, char text[NUMBERS_SIZE])
+static void number_words(const struct plan *plan, char text[NUMBERS_SIZE])
 {
-    const struct plan *plan = run->plan;
-
     snprintf(text, NUMBERS_SIZE, "%d %s on %zu %s", plan->world_size,
              plan->world_size == 1 ? "rank" : "ranks", plan->nodes,
              plan->nodes == 1 ? "node" : "nodes");
 }
 
-void generation_tell_same(const struct run *run, const char *why, double delay_s, int restart)
+void generation_tell_same(const struct plan *world, const char *why, double delay_s, int restart)
 {
     char when[40] = "", count[60] = "", numbers[NUMBERS_SIZE];
 
-    number_words(run, numbers);
+    number_words(world, numbers);
     if (delay_s > 0)
         snprintf(when, sizeof when, " in %g s", delay_s);
     if (restart > 0)
-        snprintf(count, sizeof count, "; restart %d of %d", restart, run->plan->max_restarts);
-    log_note("generation %d: %s; %s start again%s%s", run->plan->generation, why, numbers, when,
-             count);
+        snprintf(count, sizeof count, "; restart %d of %d", restart, world->max_restarts);
+    log_note("%s%sgeneration %d: %s; %s start again%s%s",
+             world->role_name != NULL ? world->role_name : "",
+             world->role_name != NULL ? ", " : "", world->generation, why, numbers, when, count);
 }
 
 void generation_tell_world(const struct run *run, const char *why, const char *changes,
@@ -202,7 +220,7 @@ void generation_tell_world(const struct run *run, const char *why, const char *c
 {
     char count[60] = "", batch[60] = "", numbers[NUMBERS_SIZE];
 
-    number_words(run, numbers);
+    number_words(run->plan, numbers);
     if (run->plan->max_restarts > 0)
         snprintf(count, sizeof count, "; restarts used: %d of %d", restarts,
                  run->plan->max_restarts);

@@ -12,6 +12,8 @@
 
 #define GENERATION_WORDS_SIZE 1200 /* longer texts are truncated */
 
+struct failed_rank;
+struct plan;
 struct run;
 
 /* Writes how this generation ended: "rank 3 on te2: killed by SIGKILL". lost: the nodes that
@@ -19,17 +21,23 @@ struct run;
 void generation_why_words(const struct run *run, const char *lost,
                           char text[GENERATION_WORDS_SIZE]);
 
-/* Report that MASTER_PORT was taken, and why no other generation follows. missing: a node that
- * is gone, or NULL. */
+/* Writes how that rank failed. */
+void generation_rank_words(const struct run *run, const struct failed_rank *failed,
+                           char text[GENERATION_WORDS_SIZE]);
+
+/* Report that MASTER_PORT was taken, and why no other generation follows, of a role or (NULL) of
+ * the run. missing: a node that is gone, or NULL. */
 void generation_tell_port(const struct run *run, const struct policy_event *event);
-void generation_tell_end(const struct run *run, const struct policy_event *event,
-                         enum policy_why why, const char *missing);
+void generation_tell_end(const struct run *run, const char *role,
+                         const struct policy_event *event, enum policy_why why,
+                         const char *missing);
 /* Warns about nodes that ended many generations. */
 void generation_tell_suspects(const struct run *run);
 
-/* Report the next generation, which the plan already describes: it has the same world (restart:
- * its number; 0: it does not count), or another world, or waits for nodes. */
-void generation_tell_same(const struct run *run, const char *why, double delay_s, int restart);
+/* Report the next generation, which the plan already describes: it has the same world (the plan,
+ * or only a role; restart: its number; 0: it does not count), or another world, or waits for
+ * nodes. */
+void generation_tell_same(const struct plan *world, const char *why, double delay_s, int restart);
 void generation_tell_world(const struct run *run, const char *why, const char *changes,
                            int restarts);
 void generation_tell_park(const struct run *run, const char *why,

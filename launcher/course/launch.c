@@ -39,6 +39,9 @@
  *   RESTARTING   a pause, or a wait for enough nodes; node 0 must hold another MASTER_PORT;
  *                then PREPARING
  *
+ * With --restart=role the nodes of one role go through this while the phase stays RUNNING
+ * (role_restart.h).
+ *
  * The next generation may have other nodes (world.h). Spares wait in the pool (pool.h).
  *
  * The loop ends when every node is over (ENDED or FAILED) and no generation may follow.

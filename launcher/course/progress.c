@@ -60,12 +60,19 @@ static void node_changed(struct node *node, void *arg)
     case NODE_READY:
         if (run_is_exec(run) && run->phase.now != PHASE_STOPPING)
             phase_go(run, node);
+        else if (run->phase.now == PHASE_RUNNING)
+            run_changed(run); /* role_restart.c waits for it */
         else
             settle(run, node);
         break;
     case NODE_STAYING:
-        run->phase.stayed[node->index] = run->phase.now != PHASE_RESTARTING;
+        run->phase.stayed[node->index] =
+            run->phase.now != PHASE_RESTARTING && !phase_is_away(run, node);
         run_changed(run);
+        break;
+    case NODE_DONE:
+        if (run->phase.now == PHASE_RUNNING && phase_is_away(run, node))
+            phase_stop(run); /* something is left there: its role cannot start again */
         break;
     default: /* no other state is an answer */
         break;

@@ -328,7 +328,7 @@ static void make_room(struct run *run)
     flow_make_room(run->flow, run->plan->nodes);
     deadline_make_room(run->deadline, run->plan->nodes);
     hang_again(run);
-    rank_keys_again(run);
+    rank_keys_again(run, run->plan);
     rank_labels_add(run->output, run->plan, run->options, run->shown, run->shown_count);
     run_status_make_room(run);
 }

@@ -18,6 +18,7 @@
 
 static const char *const label_words[] = { "default", "host", "rank", "none", NULL };
 static const char *const recovery_words[] = { "auto", "full", "elastic", NULL };
+static const char *const restart_words[] = { "run", "role", NULL };
 static const char *const transport_words[] = { "auto", "ssh", "openssh", "exec", NULL };
 static const char *const warm_words[] = { "each", "swarm", NULL };
 static const char *const links_words[] = { "auto", "copy", "follow", "skip", NULL };
@@ -207,7 +208,7 @@ const struct option_row option_table[] = {
     { .name = "venv_script", .arg = "FILE", TEXT(venv_script), .commands = FOR_RANKS | FOR_ROLE,
       DEEPSPEED_RARE, .help = "file on each node that bash sources first" },
     { .name = "cwd", .arg = "DIR", TEXT(cwd), .commands = FOR_RANKS | FOR(DOCTOR) | FOR_ROLE,
-      .help = "directory to start in" },
+      RARE, .help = "directory to start in" },
     { .name = "env", .arg = "NAME[=VALUE]", .set = set_env,
       .commands = FOR_RANKS | FOR(DOCTOR) | FOR_ROLE,
       .help = "set this variable; may be repeated" },
@@ -315,6 +316,9 @@ const struct option_row option_table[] = {
       .commands = FOR_WORLD, .help = "stop if no rank does anything for TIME" },
     { .name = "max-restarts", .arg = "N", INTEGER(max_restarts, 0, OPTION_NUMBER_MAX),
       .commands = FOR(RUN), .help = "if a rank fails, restart all, at most N times" },
+    { .name = "restart", .arg = "run|role", .initial = "run", .set = set_word, FIELD(restart),
+      .words = restart_words, .commands = FOR(RUN), .flags = OPTION_ARGV_ONLY | OPTION_RARE,
+      .help = "if a rank fails, restart all roles, or its own" },
     { .name = "restart-delay", .arg = "TIME|auto", .initial = "auto", .set = set_seconds_or_auto,
       FIELD(restart_delay_s), .min = 0, .max = 86400, .commands = FOR(RUN), RARE,
       .help = "wait before each restart" },

@@ -35,6 +35,8 @@ enum input_to { INPUT_TO_NONE = -1, INPUT_TO_ALL = -2, INPUT_TO_AUTO = -3 };
 
 /* Which nodes may take part in a run that continues, and what it does when it loses a node. */
 enum recovery { RECOVERY_AUTO, RECOVERY_FULL, RECOVERY_ELASTIC };
+/* What starts again after a rank has failed. */
+enum restart { RESTART_RUN, RESTART_ROLE };
 
 struct options_members {
     int           spares;               /* hosts outside the world that wait connected */
@@ -137,6 +139,7 @@ struct options {
     /* how it ends */
     double grace_s, timeout_s /* 0: none */, hang_timeout_s /* 0 */, heartbeat_s, dead_after_s;
     int    max_restarts;
+    enum restart restart;
     double restart_delay_s; /* OPTION_AUTO: longer after each restart */
     char  *restart_on;      /* NULL: the table of elastic/exit_class.c */
     struct options_members members;

@@ -16,6 +16,7 @@
 #include "xalloc.h"
 
 static int script_check(const struct options *options, struct error *err);
+static int restart_check(const struct options *options, struct error *err);
 static int words_check(const struct options *options, struct error *err);
 static int shell_take(struct options *options, struct error *err);
 static void take_node_rank(struct options *options);
@@ -64,6 +65,8 @@ int options_check(struct options *options, struct error *err)
         return err_set(err, "--node_rank needs --no_ssh: without it muster starts all nodes");
     if (options->no_ssh && options->max_restarts > 0)
         return err_set(err, "--max-restarts needs all nodes: with --no_ssh each starts alone");
+    if (restart_check(options, err) < 0)
+        return -1;
     if (take_processes(options, err) < 0)
         return -1;
     take_start_ranks(options);
@@ -103,6 +106,19 @@ static int script_check(const struct options *options, struct error *err)
         return err_set(err, "no script to run: muster [OPTIONS] SCRIPT [ARGS...]; %s",
                        options->topic == COMMAND_RUN ? "a script called run is ./run"
                                                      : "see muster --help");
+    return 0;
+}
+
+static int restart_check(const struct options *options, struct error *err)
+{
+    if (options->restart == RESTART_RUN)
+        return 0;
+    if (!options->has_roles && options->role_name == NULL)
+        return err_set(err, "--restart=role needs roles: --role NAME:N; without them "
+                            "--max-restarts restarts all ranks");
+    if (options->max_restarts == 0)
+        return err_set(err, "--restart=role: how often may each role be restarted? Add "
+                            "--max-restarts=N");
     return 0;
 }
 

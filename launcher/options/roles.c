@@ -143,6 +143,9 @@ int roles_check(const struct options *options, struct error *err)
                             "its own");
     if (options->input_to >= 0)
         return err_set(err, "--stdin=RANK and --pty cannot be used together with --role");
+    if (options->restart == RESTART_ROLE && options->input_to != INPUT_TO_NONE)
+        return err_set(err, "--stdin cannot be used together with --restart=role: a role that "
+                            "starts again would miss what the first one has read");
     for (i = 0; i < options->roles; i++) {
         services += options->role[i].service;
         if (check_names(options, i, err) < 0)

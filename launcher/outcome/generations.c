@@ -14,17 +14,19 @@
 #include "outcome/outcome.h"
 #include "xalloc.h"
 
-static struct past_generation describe(const struct outcome *outcome);
+static struct past_generation describe(const struct outcome *outcome, const struct plan *world,
+                                       int status);
 static json_t *json_of(const struct past_generation *past);
 static json_t *unix_time(int64_t at_ns);
 
-void generations_add(struct generations *past, const struct outcome *outcome, const char *text)
+void generations_add(struct generations *past, const struct outcome *outcome,
+                     const struct plan *world, int status, const char *text)
 {
     if (past->count == GENERATIONS_MOST) {
         free(past->item[0].text);
         memmove(&past->item[0], &past->item[1], (--past->count) * sizeof past->item[0]);
     }
-    past->item[past->count] = describe(outcome);
+    past->item[past->count] = describe(outcome, world, status);
     past->item[past->count++].text = xstrdup(text);
 }
 
@@ -36,7 +38,8 @@ void generations_clear(struct generations *past)
 
 json_t *generations_json(const struct outcome *outcome)
 {
-    const struct past_generation last = describe(outcome);
+    const struct past_generation last =
+        describe(outcome, outcome->plan, outcome_status(outcome));
     json_t                      *list = json_array();
     size_t                       i;
 
@@ -46,13 +49,15 @@ json_t *generations_json(const struct outcome *outcome)
     return list;
 }
 
-static struct past_generation describe(const struct outcome *outcome)
+static struct past_generation describe(const struct outcome *outcome, const struct plan *world,
+                                       int status)
 {
-    struct past_generation made = { .number = outcome->plan->generation,
-                                    .status = outcome_status(outcome) };
+    struct past_generation made = { .number = plan_latest_generation(world),
+                                    .role = world->role_name,
+                                    .status = status };
     int                    rank;
 
-    for (rank = 0; rank < outcome->plan->world_size; rank++) {
+    for (rank = world->first_rank; rank < world->first_rank + world->world_size; rank++) {
         const struct rank_end *end = &outcome->rank[rank];
 
         if (end->start_ns > made.last_start_ns)
@@ -67,11 +72,16 @@ static struct past_generation describe(const struct outcome *outcome)
 
 static json_t *json_of(const struct past_generation *past)
 {
-    return json_pack("{s:i, s:i, s:o, s:o, s:o, s:o}", "generation", past->number, "exit_status",
-                     past->status, "text",
-                     past->text != NULL ? json_text(past->text, strlen(past->text)) : json_null(),
-                     "first_start", unix_time(past->first_start_ns), "last_start",
-                     unix_time(past->last_start_ns), "last_end", unix_time(past->last_end_ns));
+    json_t *made =
+        json_pack("{s:i, s:i, s:o, s:o, s:o, s:o}", "generation", past->number, "exit_status",
+                  past->status, "text",
+                  past->text != NULL ? json_text(past->text, strlen(past->text)) : json_null(),
+                  "first_start", unix_time(past->first_start_ns), "last_start",
+                  unix_time(past->last_start_ns), "last_end", unix_time(past->last_end_ns));
+
+    if (past->role != NULL)
+        json_object_set_new(made, "role", json_string(past->role));
+    return made;
 }
 
 /* Converts a time of the monotonic clock to Unix time; 0: not known. */

@@ -14,7 +14,9 @@
 #include "exit_code.h"
 #include "xalloc.h"
 
+static void forget_rank(struct outcome *outcome, int rank);
 static void note_first_rank(struct outcome *outcome, int rank);
+static bool is_before(const struct outcome *outcome, int rank, int other);
 static bool first_node(const struct outcome *outcome, size_t *first);
 static void set_cause(struct outcome *outcome, int exit_code, const char *format, va_list ap);
 static int  status_of_exec(const struct outcome *outcome);
@@ -87,8 +89,36 @@ void outcome_set_rules(struct outcome *outcome, bool is_exec, bool largest_statu
 
 void outcome_restart(struct outcome *outcome, const char *text)
 {
-    generations_add(&outcome->past, outcome, text);
+    generations_add(&outcome->past, outcome, outcome->plan, outcome_status(outcome), text);
     outcome_again(outcome);
+}
+
+void outcome_restart_role(struct outcome *outcome, const struct plan *role, int code,
+                          const char *text)
+{
+    size_t n;
+    int    rank;
+
+    generations_add(&outcome->past, outcome, role, code, text);
+    for (rank = role->first_rank; rank < role->first_rank + role->world_size; rank++)
+        forget_rank(outcome, rank);
+    for (n = role->first_node; n < role->first_node + role->nodes; n++)
+        outcome->ranks_left[n] = outcome->plan->node[n].ranks;
+    outcome->first_rank = -1;
+    for (rank = 0; rank < outcome->ranks; rank++)
+        if (rank_end_is_failure(&outcome->rank[rank]))
+            note_first_rank(outcome, rank);
+}
+
+static void forget_rank(struct outcome *outcome, int rank)
+{
+    struct rank_end *end = &outcome->rank[rank];
+
+    outcome->started -= end->started;
+    outcome->seen -= end->started || end->ended;
+    free(end->error);
+    free(end->oom);
+    *end = (struct rank_end){ 0 };
 }
 
 void outcome_again(struct outcome *outcome)
@@ -179,12 +209,17 @@ static void note_seen(struct outcome *outcome, const struct rank_end *known)
  * whichever was reported first. */
 static void note_first_rank(struct outcome *outcome, int rank)
 {
-    int     first = outcome->first_rank;
+    if (is_before(outcome, rank, outcome->first_rank))
+        outcome->first_rank = rank;
+}
+
+/* Did the rank end before the other one? -1: there is no other. */
+static bool is_before(const struct outcome *outcome, int rank, int other)
+{
     int64_t at_ns = outcome->rank[rank].end_ns;
 
-    if (first < 0 || at_ns < outcome->rank[first].end_ns ||
-        (at_ns == outcome->rank[first].end_ns && rank < first))
-        outcome->first_rank = rank;
+    return other < 0 || at_ns < outcome->rank[other].end_ns ||
+           (at_ns == outcome->rank[other].end_ns && rank < other);
 }
 
 void outcome_node_failed(struct outcome *outcome, size_t node, const struct conn_failure *why,
@@ -308,11 +343,21 @@ bool rank_end_is_failure(const struct rank_end *end)
     return end->ended && !end->after_stop && rank_end_code(end) != 0;
 }
 
-bool outcome_any_ended_well(const struct outcome *outcome)
+int outcome_first_rank(const struct outcome *outcome, const struct plan *world)
+{
+    int rank, first = -1;
+
+    for (rank = world->first_rank; rank < world->first_rank + world->world_size; rank++)
+        if (rank_end_is_failure(&outcome->rank[rank]) && is_before(outcome, rank, first))
+            first = rank;
+    return first;
+}
+
+bool outcome_any_ended_well(const struct outcome *outcome, const struct plan *world)
 {
     int rank;
 
-    for (rank = 0; rank < outcome->ranks; rank++) {
+    for (rank = world->first_rank; rank < world->first_rank + world->world_size; rank++) {
         const struct rank_end *end = &outcome->rank[rank];
 
         if (end->ended && !end->after_stop && rank_end_code(end) == 0)
@@ -321,21 +366,27 @@ bool outcome_any_ended_well(const struct outcome *outcome)
     return false;
 }
 
-int outcome_alike(const struct outcome *outcome, double within_s)
+int outcome_alike(const struct outcome *outcome, const struct plan *world, double within_s)
 {
     const struct rank_end *rank = outcome->rank;
+    const int              first = outcome_first_rank(outcome, world);
     int                    i, alike = 0;
 
-    for (i = 0; i < outcome->ranks && outcome->first_rank >= 0; i++) {
+    for (i = world->first_rank; i < world->first_rank + world->world_size && first >= 0; i++) {
         if (outcome->node_of[i] == OUTCOME_NOT_OURS || !rank[i].ended)
             continue;
         if (!rank_end_is_failure(&rank[i]) || !rank[i].started ||
-            rank_end_code(&rank[i]) != rank_end_code(&rank[outcome->first_rank]) ||
+            rank_end_code(&rank[i]) != rank_end_code(&rank[first]) ||
             (double)(rank[i].end_ns - rank[i].start_ns) / NS_PER_S > within_s)
             return -1;
         alike++;
     }
     return alike > 0 ? alike : -1;
+}
+
+int outcome_ranks(const struct outcome *outcome, const struct plan *world)
+{
+    return world == outcome->plan ? outcome->ours : world->world_size;
 }
 
 bool outcome_is_left(const struct outcome *outcome)
@@ -454,7 +505,8 @@ bool outcome_all_started(const struct outcome *outcome)
 }
 
 /* Have all our ranks exited with 0 (for exec, with any status)? A rank whose end is not known,
- * or that STOP ended, must never look like success. */
+ * or that STOP ended, must never look like success. A service that was about to start again when
+ * the others ended has no rank. */
 static bool all_ended(const struct outcome *outcome)
 {
     int rank;
@@ -462,7 +514,8 @@ static bool all_ended(const struct outcome *outcome)
     for (rank = 0; rank < outcome->plan->world_size; rank++) {
         const struct rank_end *end = &outcome->rank[rank];
 
-        if (outcome->node_of[rank] == OUTCOME_NOT_OURS)
+        if (outcome->node_of[rank] == OUTCOME_NOT_OURS ||
+            (!end->started && !end->ended && is_service(outcome, rank)))
             continue;
         if (!end->ended || (rank_end_code(end) != 0 && !outcome->is_exec &&
                             !(end->after_stop && is_service(outcome, rank))))

@@ -105,6 +105,10 @@ void outcome_set_rules(struct outcome *outcome, bool is_exec, bool largest_statu
  * read. */
 void outcome_restart(struct outcome *outcome, const char *text);
 
+/* The same for one role, which has ended with that code, while the others go on. */
+void outcome_restart_role(struct outcome *outcome, const struct plan *role, int code,
+                          const char *text);
+
 /* The nodes of the plan have changed: resets the same, but adds nothing to past. */
 void outcome_again(struct outcome *outcome);
 
@@ -152,11 +156,18 @@ bool outcome_all_started(const struct outcome *outcome);
 /* Have all ranks exited with 0 but those of --service roles, and do some of these still run? */
 bool outcome_only_services_run(const struct outcome *outcome);
 
-/* Has any rank exited with 0 before we sent STOP? */
-bool outcome_any_ended_well(const struct outcome *outcome);
-/* Returns how many ranks have failed, each within within_s seconds of its start and with the
- * code of the first failed rank. -1: a rank has ended otherwise, or none failed. */
-int outcome_alike(const struct outcome *outcome, double within_s);
+/* The next functions are about the ranks of a world: the plan's, or one role's. */
+
+/* Returns the one that failed first; -1: none did. */
+int outcome_first_rank(const struct outcome *outcome, const struct plan *world);
+/* Has any exited with 0 before we sent STOP? */
+bool outcome_any_ended_well(const struct outcome *outcome, const struct plan *world);
+/* Returns how many have failed, each within within_s seconds of its start and with the code of
+ * the first failed one. -1: one has ended otherwise, or none failed. */
+int outcome_alike(const struct outcome *outcome, const struct plan *world, double within_s);
+/* Returns how many there are on our nodes. */
+int outcome_ranks(const struct outcome *outcome, const struct plan *world);
+
 /* Are processes left that could not be killed, as far as is known? */
 bool outcome_is_left(const struct outcome *outcome);
 

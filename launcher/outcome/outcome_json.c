@@ -35,7 +35,7 @@ json_t *outcome_json(const struct outcome *outcome, bool with_values)
     for (n = 0; n < outcome->plan->nodes; n++)
         if (outcome->pace[n].count > 0)
             json_array_append_new(heartbeats, json_of_pace(outcome, n));
-    json_object_set_new(json, "generation", json_integer(outcome->plan->generation));
+    json_object_set_new(json, "generation", json_integer(plan_latest_generation(outcome->plan)));
     json_object_set_new(json, "generations", generations_json(outcome));
     json_object_set_new(json, "exit_status", json_integer(outcome_status(outcome)));
     json_object_set_new(json, "lost_bytes", json_integer((json_int_t)outcome->lost_bytes));

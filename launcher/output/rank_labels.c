@@ -99,13 +99,13 @@ void rank_labels_add(struct output *output, const struct plan *plan,
     }
 }
 
-void rank_labels_again(struct output *output, const struct plan *plan,
+void rank_labels_again(struct output *output, const struct plan *plan, const struct plan *world,
                        const struct options *options)
 {
     size_t n;
     int    i;
 
-    for (n = 0; n < plan->nodes; n++) {
+    for (n = world->first_node; n < world->first_node + world->nodes; n++) {
         for (i = 0; i < plan->node[n].ranks; i++) {
             int   rank = plan->node[n].rank[i].rank;
             char *file = file_of(plan, options, rank);

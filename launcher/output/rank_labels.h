@@ -23,8 +23,9 @@ int rank_labels_parse_shown(const char *text, const struct plan *plan, bool **sh
 void rank_labels_add(struct output *output, const struct plan *plan,
                      const struct options *options, const bool *shown, size_t shown_count);
 
-/* Prepares output for a restart of all ranks, whose files get other names. */
-void rank_labels_again(struct output *output, const struct plan *plan,
+/* Prepares output for a restart of the ranks of a world (the plan, or a role of it), whose files
+ * get other names. */
+void rank_labels_again(struct output *output, const struct plan *plan, const struct plan *world,
                        const struct options *options);
 
 #endif

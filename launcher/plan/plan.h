@@ -152,8 +152,11 @@ static inline bool plan_rank_has_input(const struct plan *plan, int rank)
     return plan->input_to == INPUT_TO_ALL || plan->input_to == rank;
 }
 
-/* Prepares the plan for another start of all ranks, whose files get new names. */
+/* Prepares the plan, or a role of it, for another start of its ranks, whose files get new
+ * names. */
 void plan_next_generation(struct plan *plan);
+/* Returns the largest number that a generation of the run, or of a role, has. */
+int plan_latest_generation(const struct plan *plan);
 
 /* Is host this machine: "localhost" or this machine's host name, without its own user, port or
  * address? */

@@ -17,6 +17,17 @@ const struct plan *plan_world_of_rank(const struct plan *plan, int rank)
     return plan;
 }
 
+int plan_latest_generation(const struct plan *plan)
+{
+    int    latest = plan->generation;
+    size_t i;
+
+    for (i = 0; i < plan->roles; i++)
+        if (plan->role[i].generation > latest)
+            latest = plan->role[i].generation;
+    return latest;
+}
+
 const char *plan_rank_name(const struct plan *plan, int rank, char name[PLAN_RANK_NAME])
 {
     const struct plan *world = plan_world_of_rank(plan, rank);

@@ -21,8 +21,17 @@
  * 600 s. */
 #define STOP_CORE_S 620.0
 
+/* The nodes of a world must confirm that everything has stopped. */
+struct stop {
+    struct run        *run;
+    const struct plan *world;
+    struct event      *event;
+};
+
 struct deadline {
-    struct event *timeout, *stop, *others;
+    struct event *timeout, *others;
+    struct stop  *stop; /* of the plan, then of each role */
+    size_t        stops;
     size_t        nodes;
     bool         *is_dumping; /* by node: the user knows of its core files */
     bool          has_passed; /* --timeout */
@@ -31,17 +40,26 @@ struct deadline {
 static void timeout_cb(evutil_socket_t fd, short what, void *arg);
 static void stop_cb(evutil_socket_t fd, short what, void *arg);
 static void others_cb(evutil_socket_t fd, short what, void *arg);
-static void extend_stop(struct run *run);
+static struct stop *stop_of(const struct run *run, const struct plan *world);
+static void extend(struct stop *stop);
 
 struct deadline *deadline_new(struct run *run)
 {
     struct deadline *deadline = xcalloc(1, sizeof *deadline);
+    size_t           i;
 
     deadline->timeout = event_new(run->base, -1, 0, timeout_cb, run);
-    deadline->stop = event_new(run->base, -1, 0, stop_cb, run);
     deadline->others = event_new(run->base, -1, 0, others_cb, run);
-    if (deadline->timeout == NULL || deadline->stop == NULL || deadline->others == NULL)
+    if (deadline->timeout == NULL || deadline->others == NULL)
         xalloc_die();
+    deadline->stops = run->plan->roles + 1;
+    deadline->stop = xcalloc(deadline->stops, sizeof *deadline->stop);
+    for (i = 0; i < deadline->stops; i++) {
+        deadline->stop[i] = (struct stop){ run, i > 0 ? &run->plan->role[i - 1] : run->plan,
+                                           evtimer_new(run->base, stop_cb, &deadline->stop[i]) };
+        if (deadline->stop[i].event == NULL)
+            xalloc_die();
+    }
     deadline->nodes = run->plan->nodes;
     deadline->is_dumping = xcalloc(run->plan->nodes, sizeof *deadline->is_dumping);
     return deadline;
@@ -49,10 +67,14 @@ struct deadline *deadline_new(struct run *run)
 
 void deadline_free(struct deadline *deadline)
 {
+    size_t i;
+
     if (deadline == NULL)
         return;
     event_free(deadline->timeout);
-    event_free(deadline->stop);
+    for (i = 0; i < deadline->stops; i++)
+        event_free(deadline->stop[i].event);
+    free(deadline->stop);
     event_free(deadline->others);
     free(deadline->is_dumping);
     free(deadline);
@@ -60,7 +82,10 @@ void deadline_free(struct deadline *deadline)
 
 void deadline_reset(struct deadline *deadline)
 {
-    event_del(deadline->stop);
+    size_t i;
+
+    for (i = 0; i < deadline->stops; i++)
+        event_del(deadline->stop[i].event);
     event_del(deadline->others);
     memset(deadline->is_dumping, 0, deadline->nodes * sizeof *deadline->is_dumping);
 }
@@ -99,24 +124,36 @@ static void timeout_cb(evutil_socket_t fd, short what, void *arg)
     phase_stop(run);
 }
 
-void deadline_stop(struct run *run, double grace_s)
+void deadline_stop(struct run *run, const struct plan *world, double grace_s)
 {
     struct timeval limit = clock_interval(grace_s + NODE_STOP_S);
 
-    xevent_add(run->deadline->stop, &limit);
+    xevent_add(stop_of(run, world)->event, &limit);
+}
+
+void deadline_stopped(struct run *run, const struct plan *world)
+{
+    event_del(stop_of(run, world)->event);
+}
+
+static struct stop *stop_of(const struct run *run, const struct plan *world)
+{
+    return &run->deadline->stop[world == run->plan ? 0 : world - run->plan->role + 1];
 }
 
 /* A node that has not confirmed the end by now is lost: processes may be left there. */
 static void stop_cb(evutil_socket_t fd, short what, void *arg)
 {
     const struct timeval more = clock_interval(NODE_STOP_S);
-    struct run          *run = arg;
+    const struct stop   *stop = arg;
+    const struct plan   *world = stop->world;
+    struct run          *run = stop->run;
     bool                 is_awaited = false;
     size_t               i;
 
     (void)fd, (void)what;
     rank_output_note_reader(run);
-    for (i = 0; i < run->plan->nodes; i++)
+    for (i = world->first_node; i < world->first_node + world->nodes; i++)
         if (run->node[i]->state == NODE_DONE)
             node_release(run->node[i]);
         else if (run->node[i]->state == NODE_STAYING)
@@ -128,7 +165,7 @@ static void stop_cb(evutil_socket_t fd, short what, void *arg)
                       "muster clean shows what is left there, muster clean --kill kills it",
                       "the agent did not confirm that all processes are gone");
     if (is_awaited)
-        xevent_add(run->deadline->stop, &more);
+        xevent_add(stop->event, &more);
 }
 
 void deadline_await_others(struct run *run, double seconds)
@@ -162,18 +199,21 @@ void deadline_take_dumping(struct run *run, struct node *node, const json_t *bod
         log_warn("%s: waiting for the core files of %" PRId64 " processes", node->plan->host,
                  body_int(body, "processes", 0));
     *is_told = true;
-    if (node->stop_ns != 0 && stopping_s < run->options->grace_s + STOP_CORE_S)
-        extend_stop(run);
+    if (node->stop_ns == 0 || stopping_s >= run->options->grace_s + STOP_CORE_S)
+        return;
+    extend(stop_of(run, run->plan));
+    if (run->plan->roles > 0)
+        extend(stop_of(run, plan_world(run->plan, node->index)));
 }
 
-/* Moves the stop timer to NODE_STOP_S from now, unless it fires later anyway. */
-static void extend_stop(struct run *run)
+/* Moves the timer, if it is set, to NODE_STOP_S from now, unless it fires later anyway. */
+static void extend(struct stop *stop)
 {
     const struct timeval more = clock_interval(NODE_STOP_S);
     struct timeval       limit, later;
 
     evutil_gettimeofday(&later, NULL);
     evutil_timeradd(&later, &more, &later);
-    if (evtimer_pending(run->deadline->stop, &limit) && limit.tv_sec < later.tv_sec)
-        xevent_add(run->deadline->stop, &more);
+    if (evtimer_pending(stop->event, &limit) && limit.tv_sec < later.tv_sec)
+        xevent_add(stop->event, &more);
 }

@@ -10,6 +10,7 @@
 
 struct run;
 struct node;
+struct plan;
 struct deadline;
 
 struct deadline *deadline_new(struct run *run);
@@ -24,9 +25,11 @@ bool deadline_has_passed(const struct deadline *deadline);
 /* Starts --timeout, if there is one, unless it already runs. */
 void deadline_start(struct run *run);
 
-/* Called when STOP was sent to the nodes, with KILL after grace_s. An agent must confirm in
- * time that everything has stopped, or it is lost. */
-void deadline_stop(struct run *run, double grace_s);
+/* Called when STOP is sent to the nodes of a world (the plan, or a role), with KILL after
+ * grace_s. An agent must confirm in time that everything has stopped, or it is lost. */
+void deadline_stop(struct run *run, const struct plan *world, double grace_s);
+/* All of them have. */
+void deadline_stopped(struct run *run, const struct plan *world);
 
 /* A rank has failed: stops the others in this many seconds, unless something else stops them
  * first. Is that timer running? */

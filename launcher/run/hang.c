@@ -96,7 +96,7 @@ void hang_look(struct run *run)
 }
 
 /* Ranks do nothing while their output waits for a reader that has stalled, and the credit is
- * used up: that is not a hang. */
+ * used up, nor while a role that they need starts again: that is not a hang. */
 static void note_held_up(struct hang *hang)
 {
     const struct run *run = hang->run;
@@ -105,6 +105,8 @@ static void note_held_up(struct hang *hang)
     for (i = 0; i < run->plan->nodes; i++)
         if (has_ranks(run, i) && flow_is_used_up(run->flow, i))
             hang->held_up_ns = clock_now_ns();
+    if (phase_any_away(run))
+        hang->held_up_ns = clock_now_ns();
 }
 
 /* A node whose ranks have all exited does not count. */

@@ -53,7 +53,8 @@ static void         enter_running(struct run *run);
 void phase_begin(struct run *run)
 {
     run->phase = (struct phase){ .awaits = xcalloc(run->plan->nodes, sizeof(bool)),
-                                 .stayed = xcalloc(run->plan->nodes, sizeof(bool)) };
+                                 .stayed = xcalloc(run->plan->nodes, sizeof(bool)),
+                                 .is_away = xcalloc(run->plan->roles + 1, sizeof(bool)) };
 }
 
 void phase_make_room(struct run *run)
@@ -71,7 +72,8 @@ void phase_clear(struct run *run)
     free(run->phase.awaits);
     free(run->phase.shared);
     free(run->phase.stayed);
-    run->phase.awaits = run->phase.shared = run->phase.stayed = NULL;
+    free(run->phase.is_away);
+    run->phase.awaits = run->phase.shared = run->phase.stayed = run->phase.is_away = NULL;
 }
 
 /* A stage that hangs is soon started again, since the network may be back. But a login that is
@@ -176,6 +178,8 @@ bool phase_is_over(const struct run *run)
 {
     size_t i, staying = 0;
 
+    if (run->phase.now == PHASE_RUNNING && phase_any_away(run))
+        return false;
     for (i = 0; i < run->plan->nodes; i++)
         staying += run->node[i]->state == NODE_STAYING;
     return (staying > 0 || run_goes_on(run)) && staying + run->phase.over == run->plan->nodes &&
@@ -188,6 +192,7 @@ void phase_restart(struct run *run)
 
     memset(phase->awaits, 0, run->plan->nodes * sizeof *phase->awaits);
     memset(phase->stayed, 0, run->plan->nodes * sizeof *phase->stayed);
+    memset(phase->is_away, 0, run->plan->roles * sizeof *phase->is_away);
     phase->awaited = 0;
     phase->is_held = false;
     phase->go_ns = phase->stop_ns = 0;
@@ -215,6 +220,54 @@ void phase_leave(struct run *run)
     phase_maybe_end(run);
 }
 
+void phase_stop_role(struct run *run, const struct plan *role)
+{
+    size_t i;
+
+    run->phase.is_away[role - run->plan->role] = true;
+    deadline_stop(run, role, run->options->grace_s);
+    for (i = role->first_node; i < role->first_node + role->nodes; i++) {
+        run->phase.stayed[i] = false; /* the next generation needs it */
+        if (run->node[i]->state == NODE_RUNNING)
+            node_stop(run->node[i], run->options->grace_s);
+    }
+}
+
+void phase_prepare_role(struct run *run, const struct plan *role)
+{
+    size_t i;
+
+    for (i = role->first_node;
+         i < role->first_node + role->nodes && run->phase.now == PHASE_RUNNING; i++)
+        phase_prepare_node(run, run->node[i]);
+}
+
+void phase_run_role(struct run *run, const struct plan *role)
+{
+    size_t i;
+
+    run->phase.is_away[role - run->plan->role] = false;
+    log_info("role %s: MASTER_PORT %d", role->role_name, role->master_port);
+    run_status_beat(run);
+    for (i = role->first_node; i < role->first_node + role->nodes; i++)
+        phase_go(run, run->node[i]);
+}
+
+bool phase_is_away(const struct run *run, const struct node *node)
+{
+    return run->plan->roles > 0 && run->phase.is_away[node->plan->role];
+}
+
+bool phase_any_away(const struct run *run)
+{
+    size_t i;
+
+    for (i = 0; i < run->plan->roles; i++)
+        if (run->phase.is_away[i])
+            return true;
+    return false;
+}
+
 void phase_await(struct run *run, struct node *node)
 {
     run->phase.awaits[node->index] = true;
@@ -230,6 +283,12 @@ void phase_stop(struct run *run)
     output_progress(run->output, NULL);
     phase_stop_nodes(run, run->options->grace_s);
     run_changed(run);
+}
+
+void phase_stop_last(struct run *run)
+{
+    run->phase.is_last = true;
+    phase_stop(run);
 }
 
 static void enter_phase(struct run *run, enum phase_now now)
@@ -388,7 +447,7 @@ void phase_stop_nodes(struct run *run, double grace_s)
 {
     size_t i;
 
-    deadline_stop(run, grace_s);
+    deadline_stop(run, run->plan, grace_s);
     for (i = 0; i < run->plan->nodes; i++) {
         struct node *node = run->node[i];
 

@@ -38,6 +38,8 @@ struct phase {
     bool          *shared;     /* by node: its ranks get no PID namespace (shared_machine.h);
                                   NULL: not determined */
     bool          *stayed;     /* by node: this generation is over there, and the agent stays */
+    bool          *is_away;    /* by role: its ranks were stopped, and will start again */
+    bool           is_last;    /* no other generation follows, whatever ended this one */
     size_t         over;       /* nodes that are ENDED or FAILED, and cleaned up */
     int64_t        go_ns;      /* when the ranks were started */
     int64_t        stop_ns;    /* when STOPPING began; 0: not in this generation */
@@ -62,6 +64,15 @@ void phase_go(struct run *run, struct node *node);
 /* Makes every node that stays leave: no other generation follows. */
 void phase_leave(struct run *run);
 
+/* While the others run, and in this order: stops the ranks of one role; sends its nodes PLAN;
+ * sends them GO. */
+void phase_stop_role(struct run *run, const struct plan *role);
+void phase_prepare_role(struct run *run, const struct plan *role);
+void phase_run_role(struct run *run, const struct plan *role);
+/* Is the role of that node, or any role, between the first and the last of these? */
+bool phase_is_away(const struct run *run, const struct node *node);
+bool phase_any_away(const struct run *run);
+
 /* Makes room for the nodes of a changed plan. */
 void phase_make_room(struct run *run);
 /* Counts a node as over. */
@@ -83,6 +94,8 @@ void phase_await(struct run *run, struct node *node);
 
 /* Stops every node, since something ended the run. Only the first call does anything. */
 void phase_stop(struct run *run);
+/* The same, and no other generation may follow. */
+void phase_stop_last(struct run *run);
 
 /* Sends TERM now and KILL after grace_s on every node that has an agent, and drops the others.
  * May be called again with a shorter grace. */

@@ -35,12 +35,13 @@ void rank_keys_close(struct run *run)
     run->keys = NULL;
 }
 
-void rank_keys_again(struct run *run)
+void rank_keys_again(struct run *run, const struct plan *world)
 {
     size_t i;
 
     for (i = 0; i < worlds(run); i++)
-        kvs_again(run->keys[i], nodes_of(run, i));
+        if (world == run->plan || world == &run->plan->role[i])
+            kvs_again(run->keys[i], nodes_of(run, i));
 }
 
 static size_t worlds(const struct run *run)

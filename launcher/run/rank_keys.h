@@ -13,11 +13,12 @@
 
 struct run;
 struct node;
+struct plan;
 
 void rank_keys_open(struct run *run);
 void rank_keys_close(struct run *run);
-/* Empties them, for the nodes of the plan. */
-void rank_keys_again(struct run *run);
+/* Empties those of a world (the plan: all of them), for its nodes. */
+void rank_keys_again(struct run *run, const struct plan *world);
 
 /* Takes a node's KVS frame; the last node of its world makes all of them get all keys. -1 with
  * err: see kvs_node_in(). */

@@ -51,10 +51,10 @@ static void own_line(const char *line, size_t size, void *arg)
     output_own(arg, line, size);
 }
 
-void rank_output_again(struct run *run)
+void rank_output_again(struct run *run, const struct plan *world)
 {
     run->is_reader_told = false;
-    rank_labels_again(run->output, run->plan, run->options);
+    rank_labels_again(run->output, run->plan, world, run->options);
 }
 
 void rank_output_finish(struct run *run)
@@ -162,7 +162,7 @@ bool rank_output_is_awaited(const struct run *run, const struct node *node)
     if (flow_is_used_up(run->flow, node->index))
         return true;
     return seconds_since(flow_last_ns(run->flow)) < NODE_STOP_S &&
-           (seconds_since(run->phase.stop_ns) < run->options->grace_s + STOP_OUTPUT_S ||
+           (seconds_since(node->stop_ns) < run->options->grace_s + STOP_OUTPUT_S ||
             seconds_since(run->reader_held_ns) < STOP_OUTPUT_S);
 }
 

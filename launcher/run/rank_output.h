@@ -11,6 +11,7 @@
 
 struct run;
 struct node;
+struct plan;
 
 /* Makes run->output, and sends the log there. */
 void rank_output_open(struct run *run);
@@ -19,9 +20,9 @@ void rank_output_open(struct run *run);
 void rank_output_finish(struct run *run);
 void rank_output_close(struct run *run);
 
-/* Another generation follows: its lines get the labels of its ranks, and muster warns again if
- * the reader stalls. */
-void rank_output_again(struct run *run);
+/* Another generation of that world (the plan, or a role) follows: its lines get the labels of its
+ * ranks, and muster warns again if the reader stalls. */
+void rank_output_again(struct run *run, const struct plan *world);
 
 /* Handles an OUTPUT frame of a rank of that node. */
 void rank_output_take(struct run *run, struct node *node, const struct frame *frame);

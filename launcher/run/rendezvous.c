@@ -65,7 +65,6 @@ static bool has_all(const struct run *run, const struct node *node);
 static int  choose_address(struct run *run);
 static void caution(struct run *run);
 static void caution_lossy(struct run *run);
-static void serve_horovod(struct run *run, const struct plan *world);
 static void give_up_apart(struct run *run, const char *why);
 static bool take_error(struct node *node, const json_t *body);
 static int  take_answer(struct run *run, struct node *node, const json_t *body,
@@ -95,15 +94,15 @@ void rendezvous_free(struct rendezvous *rendezvous)
 }
 
 /* GO contains the port, so PLAN need not wait for it. */
-void rendezvous_again(struct run *run)
+void rendezvous_again(struct run *run, const struct plan *world)
 {
     struct rendezvous *rendezvous = run->rendezvous;
     size_t             i;
 
     free(rendezvous->port_holder);
     rendezvous->port_holder = NULL;
-    memset(rendezvous->answer, 0, run->plan->nodes * sizeof *rendezvous->answer);
-    for (i = 0; i < run->plan->nodes; i++) {
+    for (i = world->first_node; i < world->first_node + world->nodes; i++) {
+        rendezvous->answer[i] = (struct answer){ 0 };
         if (i != plan_world(run->plan, i)->first_node)
             continue;
         rendezvous->answer[i].is_owed = true;
@@ -475,6 +474,7 @@ static int take_port(struct run *run, struct node *node, const char *op, const j
 int rendezvous_choose(struct run *run)
 {
     struct plan *world = world_now(run);
+    size_t       first = run->rendezvous->is_chosen ? 0 : run->rendezvous->role, i;
 
     if (!run->options->no_ssh && !run->rendezvous->is_chosen && choose_address(run) < 0)
         return -1;
@@ -490,17 +490,19 @@ int rendezvous_choose(struct run *run)
         world->master_addr = xstrdup("127.0.0.1");
     if (world->master_port == 0)
         world->master_port = MASTER_PORT_DEFAULT;
-    if (world->uses_horovod)
-        serve_horovod(run, world);
+    for (i = first; i < run->rendezvous->role; i++)
+        rendezvous_serve(run, &run->plan->role[i]);
+    rendezvous_serve(run, world);
     outcome_tell(&run->outcome);
     return 0;
 }
 
-/* The agent of the first node answers Horovod's ranks from now on, where they can connect to it. */
-static void serve_horovod(struct run *run, const struct plan *world)
+void rendezvous_serve(struct run *run, const struct plan *world)
 {
     struct node *first = run->node[world->first_node];
 
+    if (!world->uses_horovod)
+        return;
     if (strchr(world->master_addr, ':') != NULL)
         outcome_caution(&run->outcome, run->plan->node[first->index].host,
                         "MASTER_ADDR is %s, and Horovod's ranks find each other over IPv4 only; "

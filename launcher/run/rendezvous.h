@@ -20,13 +20,15 @@
 
 struct run;
 struct node;
+struct plan;
 struct rendezvous;
 
 /* NULL: OpenSSL could not generate random numbers. */
 struct rendezvous *rendezvous_new(void);
 void               rendezvous_free(struct rendezvous *rendezvous); /* NULL is fine */
-/* Another generation begins: MASTER_ADDR stays, and node 0 must hold another MASTER_PORT. */
-void rendezvous_again(struct run *run);
+/* Another generation of that world (the plan, or a role) begins: MASTER_ADDR stays, and its node
+ * 0 must hold another MASTER_PORT. */
+void rendezvous_again(struct run *run, const struct plan *world);
 /* The same for other nodes: asks everything, as at the first start. Not with roles. */
 void rendezvous_anew(struct run *run);
 
@@ -50,6 +52,10 @@ bool rendezvous_ask_next(struct run *run);
 /* Every node has answered: puts the result into the plan. With --no_ssh each muster must choose
  * the same address and port without asking. -1: outcome has the cause. */
 int rendezvous_choose(struct run *run);
+
+/* For a world that uses Horovod: its node 0 answers the ranks from now on, where they can connect
+ * to it. Call it before GO; rendezvous_choose() does so when all ranks start. */
+void rendezvous_serve(struct run *run, const struct plan *world);
 
 /* Handles PROBED from a node whose ranks have not started, or have all exited. */
 void rendezvous_take(struct run *run, struct node *node, const json_t *body);

@@ -23,6 +23,7 @@
 #include "transport/agent_file.h"
 
 struct launch_watcher;
+struct role_restart;
 
 /* Only the file that stands beside a field, or above its paragraph, writes it. Into a part, the
  * part's own room writes as well (suite/writers.t). */
@@ -50,6 +51,8 @@ struct run {
     struct generation  *generation;
     struct pool        *pool;
     struct event       *look; /* run_changed() makes it fire; NULL: all is over */
+
+    struct role_restart *role_restart; /* role_restart.c: by role; NULL: they have one fate */
 
     /* world.c */
     struct node      **node;  /* one per node of the plan */

@@ -72,11 +72,12 @@ void run_status_free(struct run_status *status)
     free(status);
 }
 
-void run_status_again(struct run *run)
+void run_status_again(struct run *run, const struct plan *world)
 {
     if (run->status == NULL)
         return;
-    memset(run->status->rank, 0, (size_t)run->plan->world_size * sizeof *run->status->rank);
+    memset(&run->status->rank[world->first_rank], 0,
+           (size_t)world->world_size * sizeof *run->status->rank);
     run_status_beat(run); /* so that muster resume never uses this generation's number again */
 }
 
@@ -172,7 +173,7 @@ static char *make_text(const struct run *run, bool with_said)
                 ranks,
                 json_of_rank(run, run->node[n], run->plan->node[n].rank[i].rank, with_said));
     body = json_pack("{s:s, s:i, s:i, s:i, s:i, s:o}", "state", run_phase_name(run->phase.now),
-                     "generation", run->plan->generation, "max_restarts",
+                     "generation", plan_latest_generation(run->plan), "max_restarts",
                      run->plan->max_restarts, "node_count", run->plan->node_count, "world_size",
                      run->plan->world_size, "ranks", ranks);
     world = run_status_world(run);

@@ -21,6 +21,7 @@
 
 #include <jansson.h>
 
+struct plan;
 struct run;
 struct run_status;
 
@@ -28,8 +29,8 @@ struct run_status;
 struct run_status *run_status_new(const struct run *run);
 void               run_status_free(struct run_status *status);
 
-/* Called when all ranks start again. */
-void run_status_again(struct run *run);
+/* Called when the ranks of that world (the plan, or a role) start again. */
+void run_status_again(struct run *run, const struct plan *world);
 
 /* Makes room for the ranks of a changed plan. */
 void run_status_make_room(struct run *run);

@@ -140,6 +140,10 @@ steal 1 well -vv
 is "one rank has ended well: no second start" "$rc $(generations)" "4  4 generation 0 0 "
 taken_by_thief
 
+steal 1 bind --restart=role --max-restarts 1 --role other:2 true : --role taken:2
+is "the port of a role that starts again for itself" "$rc $(generations)" "0  2 generation 0 0 2 generation 1 1 "
+says "node2: MASTER_PORT 29501 was taken by pid $thief \((thief|python3)\) of root" "2 ranks on 1 node start again$"
+
 steal 0 other
 is "a rank that fails for another reason: its code" "$rc" 9
 ok "... and no second start" not grep -q "generation 1" out

@@ -12,7 +12,10 @@
 
 #include "frames_fixture.h"
 
+#include "course/ending.h"
 #include "course/generation.h"
+#include "course/generation_words.h"
+#include "course/role_restart.h"
 #include "run/rank_keys.h"
 #include "run/data_shards.h"
 #include "run/deadline.h"
@@ -24,7 +27,7 @@
 #include "run/start_check.h"
 
 double others_s;
-bool   awaits_others, is_checked, owes_answer;
+bool   awaits_others, is_checked, owes_answer, restarts_role;
 int    starts_told;
 bool   stayed[NODES];
 
@@ -40,6 +43,30 @@ double generation_others_s(const struct run *of)
 {
     (void)of;
     return others_s;
+}
+
+void generation_rank_words(const struct run *of, const struct failed_rank *failed,
+                           char text[GENERATION_WORDS_SIZE])
+{
+    (void)of;
+    assert_true(failed->is_abort);
+    snprintf(text, GENERATION_WORDS_SIZE, "rank %d: %d", failed->rank, failed->code);
+}
+
+bool role_restart_exit(struct run *of, int rank, bool is_failure)
+{
+    (void)of;
+    if (restarts_role)
+        told("role of %d%s;", rank, is_failure ? " has failed" : "");
+    return restarts_role;
+}
+
+bool role_restart_abort(struct run *of, int rank, int status)
+{
+    (void)of;
+    if (restarts_role)
+        told("role of %d is aborted, %d;", rank, status);
+    return restarts_role;
 }
 
 bool deadline_awaits_others(const struct deadline *of)
@@ -174,6 +201,7 @@ int frames_fixture_begin(void **state)
     others_s = 0;
     awaits_others = owes_answer = false;
     is_checked = true;
+    restarts_role = false;
     outcome_init(&run.outcome, &plan);
     plan.nodes = NODES;
     rank_keys_open(&run);

@@ -10,7 +10,7 @@
 
 /* What the other parts return. */
 extern double others_s; /* how long to wait for other ranks */
-extern bool   awaits_others, is_checked, owes_answer;
+extern bool   awaits_others, is_checked, owes_answer, restarts_role;
 extern bool   stayed[NODES]; /* phase.stayed */
 
 /* For cmocka. */

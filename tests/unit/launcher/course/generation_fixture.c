@@ -16,6 +16,7 @@
 
 #include "clock.h"
 #include "course/generation.h"
+#include "course/role_restart.h"
 #include "course/world.h"
 #include "exit_code.h"
 #include "run/rank_keys.h"
@@ -158,9 +159,10 @@ void spare_connect(struct run *of, size_t which)
         on_connect();
 }
 
-void rendezvous_again(struct run *of)
+void rendezvous_again(struct run *of, const struct plan *world)
 {
     (void)of;
+    assert_ptr_equal(world, &plan);
     told("same place;");
 }
 
@@ -266,9 +268,10 @@ void hang_report(const struct run *of, FILE *out)
     (void)of, (void)out;
 }
 
-void rank_output_again(struct run *of)
+void rank_output_again(struct run *of, const struct plan *world)
 {
     (void)of;
+    assert_ptr_equal(world, &plan);
     forgotten++;
 }
 
@@ -278,13 +281,36 @@ void data_shards_again(struct run *of)
     forgotten++;
 }
 
-void rank_keys_again(struct run *of)
+void rank_keys_again(struct run *of, const struct plan *world)
 {
     (void)of;
+    assert_ptr_equal(world, &plan);
     forgotten++;
 }
 
-void run_status_again(struct run *of)
+void run_status_again(struct run *of, const struct plan *world)
+{
+    (void)of;
+    assert_ptr_equal(world, &plan);
+    forgotten++;
+}
+
+void role_restart_open(struct run *of)
+{
+    (void)of;
+}
+
+void role_restart_close(struct run *of)
+{
+    (void)of;
+}
+
+void role_restart_look(struct run *of)
+{
+    (void)of;
+}
+
+void role_restart_again(struct run *of)
 {
     (void)of;
     forgotten++;

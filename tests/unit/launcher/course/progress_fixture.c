@@ -34,6 +34,7 @@
 bool         goes_on, may_restart, asks_again, is_one_machine, pool_is_gone;
 int          refused, looks, compared;
 struct terms terms[HOSTS];
+const struct plan *world;
 
 static struct node            *all[HOSTS] = { &node[0], &node[1], &node[2] };
 static struct node            *in_cleanup;
@@ -164,9 +165,10 @@ void deadline_start(struct run *of)
     told("deadline;");
 }
 
-void deadline_stop(struct run *of, double grace_s)
+void deadline_stop(struct run *of, const struct plan *whose, double grace_s)
 {
     (void)of;
+    assert_ptr_equal(whose, world);
     told("deadline stop %g;", grace_s);
 }
 
@@ -298,6 +300,7 @@ int progress_fixture_begin(void **state)
     run_fixture_begin();
     goes_on = may_restart = asks_again = is_one_machine = false;
     pool_is_gone = true;
+    world = &plan;
     refused = NOTHING;
     looks = compared = 0;
     memset(terms, 0, sizeof terms);

@@ -30,6 +30,7 @@ extern struct terms {
     double   window_s, replace_s;
     bool     has_socket, is_shared, is_local, is_check, stays;
 } terms[HOSTS];
+extern const struct plan *world; /* of which nodes are expected to stop: the plan */
 
 /* For cmocka. */
 int progress_fixture_begin(void **state);

@@ -167,6 +167,7 @@ static void test_exit_alike(void **state)
     says_of(0, FRAME_EXIT, 0, code(3));
     expect_told("0 is gone, by itself;await others for 2 s;");
     awaits_others = true;
+    others_s = 0;
     says_of(1, FRAME_EXIT, 1, code(3));
     expect_told("1 is gone, by itself;stop;"); /* those were all */
 }
@@ -178,6 +179,7 @@ static void test_exit_not_alike(void **state)
     others_s = 2;
     says_of(0, FRAME_EXIT, 0, code(3));
     awaits_others = true;
+    others_s = 0;
     forget_told();
     says_of(1, FRAME_EXIT, 1, code(0));
     expect_told("1 is gone;stop;");
@@ -207,6 +209,18 @@ static void test_abort_with_0(void **state)
     (void)state;
     says_of(1, FRAME_ABORT, 1, code(256));
     assert_int_equal(run.outcome.cause, 1);
+}
+
+/* --restart=role: what follows is not of the run. */
+static void test_restarts_role(void **state)
+{
+    (void)state;
+    restarts_role = true;
+    says_of(0, FRAME_EXIT, 0, code(3));
+    expect_told("0 is gone, by itself;role of 0 has failed;");
+    says_of(1, FRAME_ABORT, 1, code(256 + 7));
+    expect_told("role of 1 is aborted, 7;");
+    assert_int_equal(run.outcome.cause, 0);
 }
 
 /* --- PMI -------------------------------------------------------------------- */
@@ -503,6 +517,7 @@ int main(void)
         TEST(test_exit_of_exec),
         TEST(test_abort),
         TEST(test_abort_with_0),
+        TEST(test_restarts_role),
         TEST(test_barrier),
         TEST(test_barrier_twice),
         TEST(test_hung_up),

@@ -125,6 +125,7 @@ static void test_fails_again(void **state)
     rank_ends(0, 3);
     assert_true(generation_others_s(&run) > 0);
     rank_ends(1, 3);
+    assert_true(generation_others_s(&run) == 0); /* those were all */
     over_then("leave;");
 }
 

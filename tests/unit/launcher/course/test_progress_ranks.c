@@ -175,6 +175,79 @@ static void test_clocks_once(void **state)
     assert_true(looks > 0); /* the world may grow, nodes cool down, and some leave */
 }
 
+/* Role a is on te1, b on te2. */
+static struct plan roles[] = { { .role_name = (char *)"a", .nodes = 1, .options = &options },
+                               { .role_name = (char *)"b", .nodes = 1, .options = &options,
+                                 .first_node = 1 } };
+
+static int roles_begin(void **state)
+{
+    int rc = progress_fixture_begin(state);
+
+    plan.role = roles;
+    plan.roles = 2;
+    plan_node[1].role = 1;
+    running();
+    return rc;
+}
+
+static int roles_end(void **state)
+{
+    plan.roles = 0;
+    plan_node[1].role = 0;
+    return progress_fixture_end(state);
+}
+
+/* Only the nodes of that role stop, and get PLAN and GO again. */
+static void test_role_again(void **state)
+{
+    (void)state;
+    world = &roles[1];
+    phase_stop_role(&run, &roles[1]);
+    expect_told("deadline stop 30;");
+    expect_sent(1, FRAME_STOP);
+    fake_expect_none(&fakes[0]);
+    assert_true(phase_any_away(&run));
+    stays(1);
+    assert_false(run_had_ended(&run, &node[1])); /* it is needed again */
+    stays(0); /* its ranks have ended */
+    assert_false(phase_is_over(&run));
+    phase_prepare_role(&run, &roles[1]);
+    expect_told("plan te2 of 2: credit 101;");
+    node_enter(&node[1], NODE_READY, 0);
+    assert_int_equal(run.phase.now, PHASE_RUNNING);
+    assert_true(looks > 0);
+    phase_run_role(&run, &roles[1]);
+    assert_int_equal(node[1].state, NODE_RUNNING);
+    assert_false(phase_any_away(&run));
+    stays(1);
+    assert_true(run_had_ended(&run, &node[1]));
+    assert_true(phase_is_over(&run));
+}
+
+/* A node that is lost meanwhile ends the run; so does one where processes are left. */
+static void test_role_lost(void **state)
+{
+    (void)state;
+    world = &roles[1];
+    phase_stop_role(&run, &roles[1]);
+    stays(1);
+    world = &plan;
+    node_fail(&node[1], "staying", EXIT_LOST, "", "cut");
+    assert_int_equal(run.phase.now, PHASE_STOPPING);
+    assert_non_null(run.outcome.node[1]);
+}
+
+static void test_role_left(void **state)
+{
+    (void)state;
+    world = &roles[1];
+    phase_stop_role(&run, &roles[1]);
+    world = &plan;
+    node_leave(&node[1], 5);
+    assert_int_equal(run.phase.now, PHASE_STOPPING);
+}
+
 static void test_leave(void **state)
 {
     (void)state;
@@ -404,6 +477,9 @@ int main(void)
         TEST(test_restart),
         TEST(test_restart_early),
         TEST(test_clocks_once),
+        cmocka_unit_test_setup_teardown(test_role_again, roles_begin, roles_end),
+        cmocka_unit_test_setup_teardown(test_role_lost, roles_begin, roles_end),
+        cmocka_unit_test_setup_teardown(test_role_left, roles_begin, roles_end),
         TEST(test_leave),
         TEST(test_leave_some),
         TEST(test_make_room),

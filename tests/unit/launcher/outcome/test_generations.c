@@ -145,16 +145,53 @@ static void test_alike(void **state)
     size_t          i;
 
     for (i = 0; i < sizeof last / sizeof *last; i++) {
-        assert_int_equal(outcome_alike(&f->outcome, 10), -1);
+        assert_int_equal(outcome_alike(&f->outcome, f->outcome.plan, 10), -1);
         end_one(f, 2, 2, (struct rank_end){ .code = 1 });
         end_one(f, 0, 3, (struct rank_end){ .code = 1 });
         end_one(f, 1, 3, (struct rank_end){ .code = 1 });
-        assert_int_equal(outcome_alike(&f->outcome, 10), 3);
-        assert_int_equal(outcome_alike(&f->outcome, 2.5), -1); /* two have lived for longer */
+        assert_int_equal(outcome_alike(&f->outcome, f->outcome.plan, 10), 3);
+        /* two have lived for longer */
+        assert_int_equal(outcome_alike(&f->outcome, f->outcome.plan, 2.5), -1);
         end_one(f, 3, 4, last[i]);
-        assert_int_equal(outcome_alike(&f->outcome, 10), i == 0 ? RANKS : -1);
+        assert_int_equal(outcome_alike(&f->outcome, f->outcome.plan, 10), i == 0 ? RANKS : -1);
         outcome_restart(&f->outcome, "rank 2: exit 1");
     }
+}
+
+/* Two roles of two ranks. Both fail, and one of them starts again. */
+static void test_restart_role(void **state)
+{
+    struct fixture *f = *state;
+    struct options  options = { 0 };
+    struct plan     role[] = { { .role_name = (char *)"a", .world_size = 2, .generation = 4 },
+                               { .role_name = (char *)"b", .world_size = 2, .first_rank = 2 } };
+    json_t         *json, *past;
+
+    f->plan.role = role;
+    f->plan.roles = 2;
+    role[0].options = role[1].options = &options;
+    f->outcome.rank[0].started = true; /* it runs on */
+    f->outcome.started = f->outcome.seen = 1;
+    end_one(f, 1, 1, (struct rank_end){ .code = 5 });
+    end_one(f, 3, 2, (struct rank_end){ .code = 6 });
+    assert_int_equal(outcome_first_rank(&f->outcome, &role[1]), 3);
+    assert_int_equal(outcome_status(&f->outcome), 5);
+    outcome_restart_role(&f->outcome, &role[0], 5, "rank 1 of a: exit 5");
+    assert_int_equal(outcome_first_rank(&f->outcome, &role[0]), -1);
+    assert_int_equal(outcome_status(&f->outcome), 6);
+    assert_false(f->outcome.rank[1].ended);
+    assert_int_equal(f->outcome.started, 1);
+    assert_int_equal(f->outcome.seen, 1);
+    outcome_restart_role(&f->outcome, &role[1], 6, "rank 1 of b: exit 6");
+    assert_int_equal(f->outcome.first_rank, -1);
+    json = outcome_json(&f->outcome, false);
+    past = json_array_get(json_object_get(json, "generations"), 0);
+    assert_string_equal(json_string_value(json_object_get(past, "role")), "a");
+    assert_true(number(past, "generation") == 4);
+    assert_true(number(past, "exit_status") == 5);
+    assert_null(json_object_get(json_array_get(json_object_get(json, "generations"), 2), "role"));
+    json_decref(json);
+    f->plan.roles = 0;
 }
 
 int main(void)
@@ -163,6 +200,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_generations, setup, teardown),
         cmocka_unit_test_setup_teardown(test_aborted, setup, teardown),
         cmocka_unit_test_setup_teardown(test_alike, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_restart_role, setup, teardown),
     };
 
     return cmocka_run_group_tests_name("generations", tests, NULL, NULL);

@@ -24,7 +24,7 @@
 #include "run_fixture.h"
 #include "xalloc.h"
 
-static bool           are_known; /* all peers have answered */
+static bool           are_known, is_away; /* all peers have answered */
 static void           (*peers_done)(void *arg);
 static void          *peers_arg;
 static struct strlist lines;
@@ -88,6 +88,12 @@ void phase_stop(struct run *of)
     told("stop;");
 }
 
+bool phase_any_away(const struct run *of)
+{
+    (void)of;
+    return is_away;
+}
+
 int run_dir_stacks(const struct run_dir *dir, const char *text, size_t size, struct error *err)
 {
     (void)dir, (void)err;
@@ -103,6 +109,7 @@ static int setup(void **state)
     (void)state;
     run_fixture_begin();
     are_known = true;
+    is_away = false;
     options.hang_timeout_s = 60;
     plan.master_addr = (char *)"10.0.0.1";
     outcome_init(&run.outcome, &plan);
@@ -253,6 +260,22 @@ static void test_held_up(void **state)
     expect_told("peers secret 10.0.0.1 te2;");
 }
 
+/* A role starts again, and the others wait for it. */
+static void test_role_is_away(void **state)
+{
+    (void)state;
+    options.hang_timeout_s = 0.5;
+    is_idle(0, 60);
+    is_idle(1, 60);
+    is_away = true;
+    expect_no_hang();
+    is_away = false;
+    expect_no_hang();
+    run_fixture_turn(0.6);
+    hang_look(&run);
+    expect_told("peers secret 10.0.0.1 te1 te2;");
+}
+
 /* --- the report ----------------------------------------------------------------- */
 
 static void test_stacks(void **state)
@@ -378,6 +401,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_ranks_have_ended, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_ranks_are_left, setup, teardown),
         cmocka_unit_test_setup_teardown(test_held_up, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_role_is_away, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stacks, setup, teardown),
         cmocka_unit_test_setup_teardown(test_peers_last, setup, teardown),
         cmocka_unit_test_setup_teardown(test_probed, setup, teardown),

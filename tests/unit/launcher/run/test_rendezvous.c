@@ -89,7 +89,7 @@ static void test_horovod(void **state)
     expect_horovod("address", "10.0.0.1");
 
     node[0].state = node[1].state = NODE_STAYING;
-    rendezvous_again(&run);
+    rendezvous_again(&run, &plan);
     expect_horovod(NULL, NULL);
     expect_port(29501, false);
     first_holds(29501);
@@ -358,7 +358,7 @@ static void test_again(void **state)
     (void)state;
     run_once();
     rendezvous_take_holder(&run, &node[0], "sshd (pid 7)");
-    rendezvous_again(&run);
+    rendezvous_again(&run, &plan);
     assert_null(rendezvous_port_holder(run.rendezvous, &where));
     expect_port(29501, false);
     assert_false(rendezvous_take_ready(&run, &node[0]));
@@ -377,7 +377,7 @@ static void test_again_port_first(void **state)
 {
     (void)state;
     run_once();
-    rendezvous_again(&run);
+    rendezvous_again(&run, &plan);
     node[0].state = NODE_PREPARING;
     first_holds(29501);
     assert_int_equal(node[0].state, NODE_PREPARING);
@@ -389,10 +389,10 @@ static void test_ports_in_turn(void **state)
     (void)state;
     run_once();
     plan.master_port = 29599;
-    rendezvous_again(&run);
+    rendezvous_again(&run, &plan);
     expect_port(29500, false);
     options.master_port = 1234;
-    rendezvous_again(&run);
+    rendezvous_again(&run, &plan);
     expect_port(1234, true);
 }
 
@@ -529,7 +529,7 @@ static void test_roles(void **state)
     node_stay(&node[0]);
     node_stay(&node[1]);
     run.phase.now = PHASE_PREPARING;
-    rendezvous_again(&run);
+    rendezvous_again(&run, &plan);
     expect_port(29501, false);
     expect_op(1, "port");
     answer(1, json_pack("{s:s, s:i}", "op", "port", "port", 29502));
