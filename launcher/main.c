@@ -33,6 +33,7 @@
 #include "options/options.h"
 #include "outcome/outcome.h"
 #include "output/json_file.h"
+#include "plan/environ.h"
 #include "plan/environ_kept.h"
 #include "plan/plan.h"
 #include "plan/plan_roles.h"
@@ -259,6 +260,7 @@ static int run_on(const struct options *options, struct first_hosts *first)
     plan.source = options->has_roles ? NULL : &source;
     plan_tell_masters(&plan, options, environ);
     environ_tell(options, environ, &plan.node[0].env);
+    environ_forget(options);
     if (!options->dry_run && (status = push(options, first)) != 0)
         goto out;
     if (!options->dry_run && program->sent != NULL &&

@@ -361,26 +361,6 @@ int set_kill_signal(struct options *options, const struct option_row *row, const
     return 0;
 }
 
-int set_env(struct options *options, const struct option_row *row, const char *value,
-            struct error *err)
-{
-    (void)row;
-    if (value[0] == '\0' || value[0] == '=')
-        return err_set(err, "'%s' is not NAME or NAME=VALUE", value);
-    strlist_add(&options->env, value);
-    return 0;
-}
-
-int set_env_file(struct options *options, const struct option_row *row,
-                 const char *value, struct error *err)
-{
-    (void)row;
-    if (value[0] == '\0')
-        return err_set(err, "is empty; it should name a file");
-    strlist_add(&options->env_files, value);
-    return 0;
-}
-
 int set_push(struct options *options, const struct option_row *row, const char *value,
              struct error *err)
 {

@@ -16,7 +16,8 @@ option_setter set_flag, set_text, set_integer, set_seconds, set_word, set_ranges
 /* For a double that may also be "auto" (OPTION_AUTO). */
 option_setter set_seconds_or_auto;
 
-option_setter set_env, set_env_file, set_push, set_exclude_path, set_accelerate_config;
+option_setter set_env, set_env_all, set_env_file; /* option_env.c; "-NAME": not passed on */
+option_setter set_push, set_exclude_path, set_accelerate_config;
 option_setter set_processes; /* of the row of np */
 option_setter set_master_addr, set_launcher, set_launcher_args, set_each_rank_log;
 option_setter set_log_level, set_verbose, set_quiet, set_name, set_run, set_restart_on;
@@ -31,6 +32,7 @@ option_setter set_signal, set_kill_signal;
 option_setter set_hostfile, set_hosts, set_host_argument, set_discovery_script;
 option_setter set_groups; /* char *: "a,b"; may be repeated */
 option_setter set_include_letter, set_fanout_letter; /* refuse a file */
+option_setter set_port_letter;                       /* refuses a partition of Slurm */
 
 /* For options of other launchers: a number or "gpu"; a number or "N:N"; more hosts; hosts
  * separated by commas. */

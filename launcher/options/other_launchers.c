@@ -121,7 +121,7 @@ static const struct other_option others[] = {
       .has_arg = true },
     { "genv", .instead = "mpirun's; write --env NAME=VALUE" },
     { "genvall", .same = "env", .value = "*" },
-    { "env-all", .same = "env", .value = "*" },
+    { "env-all", .same = "env", .value = "*", .set = set_env_all },
     { "map-by", .same = "num_gpus", .set = set_map_by },
     { "rank-by", .same = "num_gpus", .set = set_rank_by },
     { "bind-to", .same = "bind_core_list", .set = set_bind_to },

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "file.h"
 #include "log.h"
@@ -68,6 +69,7 @@ static int   collect(const struct options *options, char *const *here, const cha
                      bool local_only, struct strlist *env, struct error *err);
 static void  copy_here(char *const *here, bool all, struct strlist *env);
 static void  copy_by_pattern(const char *pattern, char *const *here, struct strlist *env);
+static void  leave_out(const char *pattern, struct strlist *env);
 static bool  goes_along(const char *name, size_t length, bool is_aisc);
 static bool  is_in(const char *const *list, size_t count, const char *name,
                    size_t length);
@@ -100,6 +102,9 @@ static int collect(const struct options *options, char *const *here, const char 
     for (i = 0; i < options->env.count; i++)
         if (environ_is_pattern(options->env.item[i]))
             copy_by_pattern(options->env.item[i], here, env);
+    for (i = 0; i < options->env.count; i++)
+        if (environ_is_left_out(options->env.item[i]))
+            leave_out(options->env.item[i] + 1, env);
     if (options->command != COMMAND_EXEC) {
         put_cwd_first(cwd, here, env);
         if (read_deepspeed_env(here, env, err) < 0)
@@ -110,6 +115,7 @@ static int collect(const struct options *options, char *const *here, const char 
             return -1;
     for (i = 0; i < options->env.count; i++)
         if (!environ_is_pattern(options->env.item[i]) &&
+            !environ_is_left_out(options->env.item[i]) &&
             set_from_option(options->env.item[i], here, env, err) < 0)
             return -1;
     return 0;
@@ -142,9 +148,48 @@ static void copy_by_pattern(const char *pattern, char *const *here, struct strli
     }
 }
 
+static void leave_out(const char *pattern, struct strlist *env)
+{
+    size_t i = 0;
+    char  *name;
+
+    while (i < env->count) {
+        name = xstrndup(env->item[i], strcspn(env->item[i], "="));
+        if (fnmatch(pattern, name, 0) == 0)
+            env_unset(env, name);
+        else
+            i++;
+        free(name);
+    }
+}
+
+void environ_forget(const struct options *options)
+{
+    struct strlist mine = { 0 };
+    size_t         i, k;
+    char         **at, *name;
+
+    for (at = environ; *at != NULL; at++)
+        strlist_add(&mine, *at);
+    for (i = 0; i < options->env.count; i++)
+        for (k = 0; environ_is_left_out(options->env.item[i]) && k < mine.count; k++) {
+            name = xstrndup(mine.item[k], strcspn(mine.item[k], "="));
+            if (environ_pattern_takes(options->env.item[i] + 1, mine.item[k]) &&
+                !is_in(names, sizeof names / sizeof *names, name, strlen(name)))
+                unsetenv(name);
+            free(name);
+        }
+    strlist_clear(&mine);
+}
+
+bool environ_is_left_out(const char *text)
+{
+    return text[0] == '-' && strchr(text, '=') == NULL;
+}
+
 bool environ_is_pattern(const char *text)
 {
-    return strchr(text, '=') == NULL && strpbrk(text, "*?[") != NULL;
+    return !environ_is_left_out(text) && strchr(text, '=') == NULL && strpbrk(text, "*?[") != NULL;
 }
 
 bool environ_pattern_takes(const char *pattern, const char *entry)

@@ -2,7 +2,8 @@
  *
  * DeepSpeed's rule (names with certain prefixes, .deepspeed_env in ~ and .) plus those of Horovod
  * and Accelerate, PATH, LD_LIBRARY_PATH, OMP_NUM_THREADS, PYTHONPATH with the working directory
- * first, and what a pattern of --env names; then --env-file and --env; later ones win.
+ * first, and what a pattern of --env names, but for --env=-NAME; then --env-file and --env; later
+ * ones win.
  * `muster exec` sends only the last three, because pdsh sends nothing. Values are bytes and arrive
  * unchanged. See deepspeed runner.py:37-45,597-623 and
  * multinode_runner.py:37-41.
@@ -31,6 +32,11 @@ int environ_collect(const struct options *options, char *const *here, const char
 /* Is text, a value of --env, a pattern such as "HF_*"? It never takes what describes this machine
  * or this session: HOME, PWD, SSH_*, SLURM_* ... */
 bool environ_is_pattern(const char *text);
+/* Is text a value of --env that leaves variables out: "-NAME" or "-HF_*"? */
+bool environ_is_left_out(const char *text);
+/* Takes out of this process's own environment what options leave out, since agents on this machine
+ * inherit it; but not what describes this machine or finds programs. */
+void environ_forget(const struct options *options);
 /* Does the pattern take that variable ("NAME=value")? */
 bool environ_pattern_takes(const char *pattern, const char *entry);
 

@@ -23,6 +23,7 @@ static const char *const often_read[] = {
 };
 
 static bool is_often_read(const char *name);
+static bool is_left_out(const struct options *options, const char *name);
 static void warn_of_patterns(const struct options *options, char *const *here);
 
 void environ_kept(char *const *here, const struct strlist *passed, struct strlist *kept)
@@ -60,14 +61,29 @@ void environ_tell(const struct options *options, char *const *here, const struct
     environ_kept(here, passed, &kept);
     names = xstrdup("");
     for (i = 0; i < kept.count; i++, names = more) {
+        if (is_left_out(options, kept.item[i])) {
+            more = names;
+            continue;
+        }
         more = xasprintf("%s %s", names, kept.item[i]);
         free(names);
     }
-    if (kept.count > 0)
+    if (names[0] != '\0')
         log_info("not passed to the ranks, though scripts often read them:%s; write --env NAME, "
                  "--env 'HF_*' or --env-all", names);
     free(names);
     strlist_clear(&kept);
+}
+
+static bool is_left_out(const struct options *options, const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < options->env.count; i++)
+        if (environ_is_left_out(options->env.item[i]) &&
+            fnmatch(options->env.item[i] + 1, name, 0) == 0)
+            return true;
+    return false;
 }
 
 static void warn_of_patterns(const struct options *options, char *const *here)

@@ -582,7 +582,7 @@ static int check_env(const struct plan *plan, const struct options *options, str
         env_set(&own, masters[i], "");
     for (i = 0; i < options->env.count && rc == 0; i++) {
         name = options->env.item[i];
-        if (environ_is_pattern(name))
+        if (environ_is_pattern(name) || environ_is_left_out(name))
             continue;
         copy = xstrndup(name, strcspn(name, "="));
         if (env_get(&own, copy) != NULL)

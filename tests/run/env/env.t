@@ -66,6 +66,22 @@ environment --env CHOSEN --env SET=a=b --env BLANK=
 is "--env NAME copies" "$(value CHOSEN)" "$odd."
 is "--env NAME=VALUE, cut at the first =" "$(value SET)" "a=b."
 is "--env NAME=" "$(value BLANK)" "."
+export HF_HOME=/h HF_TOKEN=secret WANDB_MODE=off
+environment --env-all=-HF_TOKEN,-WANDB_*
+is "--env-all minus a list" "$(value HF_HOME) $(has_variable HF_TOKEN || echo no) $(has_variable WANDB_MODE || echo no)" \
+    "/h. no no"
+environment --env=-HF_TOKEN
+ok "--env=-NAME: not even of this machine's environment" not has_variable HF_TOKEN
+run env -u MUSTER_TRANSPORT muster -H localhost:1 --env=-HF_TOKEN --label none sh -c 'echo "$HF_HOME,$HF_TOKEN,$PATH"'
+is "... nor for ranks on this machine alone" "$rc $(cat out)" "0 /h,,$PATH"
+environment --env 'HF_*' --env=-HF_TOKEN --env HF_TOKEN=other
+is "... unless it is set" "$(value HF_TOKEN)" "other."
+run env MUSTER_TRANSPORT=ssh muster -v --dry-run -H te1:1,te2:1 --env-all=-HF_TOKEN,-WANDB_MODE true
+is "-v does not name what was left out" "$rc $(cat out err | grep -c -e HF_TOKEN -e WANDB_MODE)" "0 0"
+environment --env-all=HF_TOKEN
+is "a list without '-': 2" "$rc" 2
+ok "... says what to write" grep -q "write -NAME,-PATTERN such as -HF_TOKEN" err
+unset HF_HOME HF_TOKEN WANDB_MODE
 environment --env CERTAINLY_NOT_SET
 is "--env of a variable that is not set" "$rc" 2
 ok "... is named" grep -q CERTAINLY_NOT_SET err

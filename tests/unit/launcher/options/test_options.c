@@ -199,6 +199,14 @@ static void prefixes(void **state)
 static void values(void **state)
 {
     (void)state;
+    ACCEPT("--env-all=-A,-B*", "--env=-C", "x");
+    assert_int_equal(options.env.count, 4);
+    assert_string_equal(options.env.item[0], "*");
+    assert_string_equal(options.env.item[2], "-B*");
+    REFUSE("--env-all: 'A' is no list of variables to leave out; write -NAME,-PATTERN",
+           "--env-all=A", "x");
+    REFUSE("'' is no list", "--env-all=-A,", "x");
+    REFUSE("'-,-B' is no list", "--env=-,-B", "x");
     ACCEPT("--include=-x", "--env=-A=", "x");
     assert_string_equal(options.include, "-x");
     REFUSE("--include", "--include", "-x", "y");

@@ -164,6 +164,13 @@ static void patterns_of_names(void **state)
     strlist_add(&options.env, "*");
     check(&options, here, "/w", false, "HF_TOKEN=x\nHF_HOME=/h\nHFX=1\nWANDB_MODE=a\nb\n");
     strlist_clear(&options.env);
+    strlist_add(&options.env, "-HF_T*"); /* whatever the order */
+    strlist_add(&options.env, "*");
+    strlist_add(&options.env, "-WANDB_MODE");
+    check(&options, here, "/w", false, "HFX=1\nHF_HOME=/h\n");
+    strlist_add(&options.env, "HF_TOKEN"); /* by name all the same */
+    check(&options, here, "/w", false, "HFX=1\nHF_HOME=/h\nHF_TOKEN=x\n");
+    strlist_clear(&options.env);
     strlist_add(&options.env, "[HW]?*_*E");
     check(&options, here, "/w", false, "HF_HOME=/h\nWANDB_MODE=a\nb\n");
     strlist_clear(&options.env);
