@@ -146,14 +146,18 @@ static void read_letters(struct reader *reader)
     const struct option_row *row = option_by_name(word + 1, length);
     struct meaning           meaning;
     char                     typed[3] = "-";
+    const struct other_option *other = other_of(reader, word + 1, length);
 
     if ((row != NULL && strcmp(row->name, "np") == 0) ||
-        (length > 1 && other_launchers_find(word + 1, length, reader->command) != NULL)) {
+        (other != NULL && (row == NULL || other->same != NULL))) {
         read_long(reader, 1);
         return;
     }
     if (row != NULL && length > 1) {
-        complain(reader, "unknown option %s (did you mean -%s?)", word, word);
+        if (other != NULL)
+            complain(reader, "unknown option %s: it is %s", word, other->instead);
+        else
+            complain(reader, "unknown option %s (did you mean -%s?)", word, word);
         reader->is_lost = row->arg != NULL && word[1 + length] != '=';
         return;
     }
@@ -246,11 +250,12 @@ static bool mean_other(const struct other_option *other, struct meaning *meaning
     return true;
 }
 
-/* A single letter after two dashes is a prefix, not an option of another launcher. */
+/* A single letter after two dashes is a prefix, not an option of another launcher, but for mpirun's
+ * --n. */
 static const struct other_option *other_of(const struct reader *reader, const char *name,
                                            size_t length)
 {
-    return length > 1 ? other_launchers_find(name, length, reader->command) : NULL;
+    return length > 1 || *name == 'n' ? other_launchers_find(name, length, reader->command) : NULL;
 }
 
 static void unknown_letter(struct reader *reader, const char *word, const char *at)

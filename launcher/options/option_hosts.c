@@ -222,3 +222,13 @@ int set_fanout_letter(struct options *options, const struct option_row *row, con
                        value, value);
     return set_integer(options, row, value, err);
 }
+
+/* ssh's and horovodrun's -p, but srun's users mean a partition, and clush's a mode of copying. */
+int set_port_letter(struct options *options, const struct option_row *row, const char *value,
+                    struct error *err)
+{
+    if (!isdigit((unsigned char)value[0]) && value[0] != '-')
+        return err_set(err, "'%.100s' is no port, and -p is --ssh_port; a partition of Slurm "
+                       "belongs to sbatch or salloc", value);
+    return set_integer(options, row, value, err);
+}

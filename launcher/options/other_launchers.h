@@ -12,7 +12,7 @@
 
 struct other_option {
     const char    *name;     /* without leading dashes; '-' is '_' as well; one letter: "-x";
-                                "fsdp-": all that begin so */
+                                "fsdp-": all that begin so; "a b": several names */
     unsigned       commands; /* the subcommands where it has this meaning; 0: all */
     const char    *same;     /* our option; NULL: none, see instead */
     const char    *value;    /* the value for same; NULL: the user's value, if same takes one */

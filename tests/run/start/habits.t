@@ -77,7 +77,7 @@ $on_hosts --map-by ppr:x:node ./a.out | 2 | --map-by: 'ppr:x:node' is not done
 $on_hosts --rank-by node ./a.out | 2 | --rank-by: 'node' is not done: ranks are numbered in the order of the slots
 $on_hosts --bind-to core ./a.out | 2 | --bind-to: 'core' is not done; write --bind_cores_to_rank: each rank gets an equal share
 $on_hosts --bind-to numa ./a.out | 2 | --bind-to: 'numa' is not done; write --bind_cores_to_rank
-$on_hosts --report-bindings --gres=gpu:2 -c 8 --export=ALL a.out | 2 | --report-bindings: it is mpirun's | --gres: it is srun's; write --num_gpus | -c: it is srun's; write --bind_cores | --export: it is srun's; write --env
+$on_hosts --report-bindings --gres=gpu:2 -c 8 --export=ALL a.out | 2 | --report-bindings: it is mpirun's | --gres: it is srun's; write --num_gpus | -c: it is srun's, write --bind_cores | --export: it is srun's; write --env
 $on_hosts -x A ./a.out | 2 | --env A: not set in this environment
 muster --dry-run -H te1,te1,te1 ./a.out | 0 | 3 ranks on 1 node
 muster --dry-run -H te1:2,te2,te1 ./a.out | 0 | 4 ranks on 2 nodes
@@ -151,7 +151,7 @@ muster --dry-run --no_ssh train.py | 2 | --no_ssh needs --node_rank
 muster --dry-run train.py | 0 | no hostfile \(/job/hostfile\): using this machine alone | 1 rank on 1 node
 # groups, of pdsh, pdcp, clush and dsh: groups.t
 muster exec -F genders -g gpu true | 2 | -F: it is pdsh's, set PDSH_GENDERS_FILE=FILE; or ssh's, write --ssh-config=FILE
-muster exec -P debug true | 2 | -P: it is pdsh's; write -w "\$\(sinfo -ho %N -p PARTITION\)"
+muster exec -P debug true | 2 | -P: it is pdsh's, write -w "\$\(sinfo -ho %N -p PARTITION\)"
 muster exec -j 7 true | 2 | -j: it is pdsh's; write -w "\$\(squeue -ho %N -j JOB\)"
 muster exec -s slurm -g gpu true | 2 | -s: it is clush's; write -g SOURCE:GROUP
 muster exec --groupsource=slurm -g gpu true | 2 | --groupsource: it is clush's; write -g SOURCE:GROUP
