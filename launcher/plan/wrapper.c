@@ -5,6 +5,7 @@
 
 #include "plan/wrapper.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +41,7 @@ static const struct launcher {
 };
 
 static const struct launcher *find_in_command(const char *script, const struct strlist *args);
+static const char *const *behind_prefixes(const char *const *words);
 static const struct launcher *find_in_words(const char *const *words);
 static const struct launcher *find_launcher(const char *name, const char *argument,
                                             bool is_module);
@@ -91,9 +93,22 @@ static const struct launcher *find_in_command(const char *script, const struct s
 
     strlist_add(&all, script);
     strlist_append(&all, args);
-    found = find_in_words((const char *const *)all.item);
+    found = find_in_words(behind_prefixes((const char *const *)all.item));
     strlist_clear(&all);
     return found;
+}
+
+/* The command that env A=1, nohup, numactl --membind=0, nice -n 5, uv run ... execute in the end */
+static const char *const *behind_prefixes(const char *const *words)
+{
+    const char *const *first = words;
+
+    while (words[1] != NULL &&
+           (is_prefix(script_base(words[0])) ||
+            (words > first && (words[0][0] == '-' || isdigit((unsigned char)words[0][0]) ||
+                               strcmp(words[0], "run") == 0))))
+        words++;
+    return words;
 }
 
 /* words: a command, ended by NULL. */
@@ -202,7 +217,8 @@ static const struct launcher *find_in_line(char *line, bool *goes_on)
 static bool is_prefix(const char *word)
 {
     static const char *const prefixes[] = { "exec", "time", "nohup", "env", "then", "do", "else",
-                                            "if",   "eval", "sudo" };
+                                            "if",   "eval", "sudo", "numactl", "nice", "stdbuf",
+                                            "uv",   "conda" };
     size_t                   i;
 
     for (i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
