@@ -24,6 +24,7 @@
 #include "outcome/group.h"
 #include "outcome/wrap.h"
 #include "output/output.h"
+#include "plan/copy_command.h"
 #include "sanitize.h"
 #include "strlist.h"
 #include "xalloc.h"
@@ -52,7 +53,9 @@ static char       *hint_for(const struct outcome *outcome, int rank,
                             const struct strlist *lines);
 static bool        refuses_local_rank(const char *line);
 static bool        gets_local_rank(const struct outcome *outcome, int rank);
-static bool        lacks_module(const char *line);
+static const char *lacks_module(const char *line);
+static char       *hint_of_module(const struct outcome *outcome, int rank, const char *python,
+                                  const char *module);
 static bool        lacks_horovod_server(const char *line);
 static const char *python_of(const struct outcome *outcome, int rank);
 static void        report_too(const struct outcome *outcome, const struct output *output,
@@ -304,9 +307,8 @@ static char *hint_for(const struct outcome *outcome, int rank, const struct strl
         if (lacks_horovod_server(lines->item[i]))
             return xstrdup("hvd.init() found no other rank: the script does not show that it uses "
                            "Horovod; write muster --horovod");
-        if (python != NULL && lacks_module(lines->item[i]))
-            return xasprintf("%s ran the script; if that is the wrong Python, activate its "
-                             "environment or give --python=FILE", python);
+        if (python != NULL && lacks_module(lines->item[i]) != NULL)
+            return hint_of_module(outcome, rank, python, lacks_module(lines->item[i]));
     }
     if (end->signal == SIGKILL && end->oom == NULL)
         return xstrdup("muster did not send this signal: if the kernel ran out of memory, "
@@ -348,9 +350,32 @@ static bool gets_local_rank(const struct outcome *outcome, int rank)
     return false;
 }
 
-static bool lacks_module(const char *line)
+/* Returns what follows "No module named '", borrowed, or NULL. */
+static const char *lacks_module(const char *line)
 {
-    return strstr(line, "ModuleNotFoundError: No module named") != NULL;
+    static const char words[] = "ModuleNotFoundError: No module named";
+    const char       *found = strstr(line, words);
+
+    return found != NULL ? found + strlen(words) + strspn(found + strlen(words), " '") : NULL;
+}
+
+static char *hint_of_module(const struct outcome *outcome, int rank, const char *python,
+                            const char *module)
+{
+    const struct plan_node *node = &outcome->plan->node[outcome->node_of[rank]];
+    const struct plan      *world = plan_world_of_rank(outcome->plan, rank);
+    char                   *command = NULL, *text;
+
+    if (world->options != NULL)
+        command = copy_command_module(world->options, node->cwd, python, module);
+    if (command == NULL)
+        return xasprintf("%s ran the script; if that is the wrong Python, activate its "
+                         "environment or give --python=FILE", python);
+    text = xasprintf("%s ran the script; that module is on this machine, copy it with: %s\n"
+                     "        If the node has it, compare their versions of Python: muster doctor",
+                     python, command);
+    free(command);
+    return text;
 }
 
 /* What Horovod's Gloo says, after 30 seconds, of ranks that look for each other in a store that no

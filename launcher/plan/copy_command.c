@@ -15,9 +15,13 @@
 #include "options/shell_word.h"
 #include "xalloc.h"
 
+#define MODULE_MAX 100 /* bytes of its name */
+
+static char *module_place(const char *cwd, const char *python, const char *name);
 static bool  is_too_much(const char *path);
 static char *environment_of(const char *path);
 static bool  has(const char *dir, const char *pattern);
+static char *first_of(const char *dir, const char *below, const char *name, const char *end);
 
 char *copy_command(const struct options *options, const char *cwd, const char *path)
 {
@@ -43,6 +47,48 @@ char *copy_command(const struct options *options, const char *cwd, const char *p
     }
     free(full);
     return text.bytes;
+}
+
+char *copy_command_module(const struct options *options, const char *cwd, const char *python,
+                          const char *text)
+{
+    size_t length = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+    char  *name, *path, *command;
+
+    if (length == 0 || length > MODULE_MAX || python[0] != '/')
+        return NULL;
+    name = xstrndup(text, length);
+    path = module_place(cwd, python, name);
+    command = path != NULL ? copy_command(options, cwd, path) : NULL;
+    free(path);
+    free(name);
+    return command;
+}
+
+/* Returns what has to be copied for the module, NULL: it is not here. Caller frees. */
+static char *module_place(const char *cwd, const char *python, const char *name)
+{
+    static const char  packages[] = "lib/python3*/site-packages/";
+    const char        *home = getenv("HOME");
+    char              *environment, *found = NULL, *local;
+
+    environment = environment_of(python);
+    if (environment != NULL && ((found = first_of(environment, packages, name, "")) != NULL ||
+                                (found = first_of(environment, packages, name, ".*")) != NULL)) {
+        free(environment);
+        free(found);
+        return xstrdup(python); /* the environment as a whole */
+    }
+    free(environment);
+    if (cwd != NULL && ((found = first_of(cwd, "", name, "")) != NULL ||
+                        (found = first_of(cwd, "", name, ".py")) != NULL))
+        return found;
+    local = home != NULL ? xasprintf("%s/.local", home) : NULL;
+    if (local != NULL && ((found = first_of(local, packages, name, "")) != NULL ||
+                          (found = first_of(local, packages, name, ".*")) != NULL))
+        *strrchr(found, '/') = '\0'; /* all packages: it may need others */
+    free(local);
+    return found;
 }
 
 /* What the distribution's packages install, a whole home, and what is directly below "/". */
@@ -80,12 +126,22 @@ static char *environment_of(const char *path)
 
 static bool has(const char *dir, const char *pattern)
 {
-    char  *full = xasprintf("%s/%s", dir, pattern);
-    glob_t found;
-    bool   is_there = glob(full, GLOB_NOSORT, NULL, &found) == 0;
+    char *found = first_of(dir, pattern, "", "");
 
-    if (is_there)
+    free(found);
+    return found != NULL;
+}
+
+/* The first file of these names; NULL: there is none. Caller frees. */
+static char *first_of(const char *dir, const char *below, const char *name, const char *end)
+{
+    char  *pattern = xasprintf("%s/%s%s%s", dir, below, name, end), *first = NULL;
+    glob_t found;
+
+    if (glob(pattern, 0, NULL, &found) == 0) {
+        first = xstrdup(found.gl_pathv[0]);
         globfree(&found);
-    free(full);
-    return is_there;
+    }
+    free(pattern);
+    return first;
 }

@@ -83,6 +83,18 @@ ok "... the hint names its directory" \
 is "... and copies it" "$rc $(cat err)" "0 "
 start_here
 both_ran
+
+# The environment is there, but not what was installed into it since.
+rm "$nodes_dir"/node2/disk/environment/lib/python3*/site-packages/only_here.py
+start_here
+is "a module that a node lacks: 1" "$rc" 1
+follow_hint
+ok "... the hint names the environment, which has it here" \
+    grep -q "copy it with: muster bcast -H=$MUSTER_HOSTFILE $disk/environment\$" hint
+ok "... and what else it may be" grep -q "If the node has it, compare their versions of Python: muster doctor" hint
+is "... and copies it" "$rc $(cat err)" "0 "
+start_here
+both_ran
 rm -rf "$nodes_dir"/node?/disk/*
 
 # conda: files that are links to a cache, among each other, and up and down.

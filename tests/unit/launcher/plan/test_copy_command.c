@@ -126,12 +126,65 @@ static void test_words(void **state)
     free(cwd);
 }
 
+/* text: what a rank wrote; copied: below top; NULL: there is no command. */
+static void check_module(const char *python, const char *text, const char *copied)
+{
+    struct options options = { 0 };
+    char *cwd = xasprintf("%s/home", top), *full = xasprintf("%s/%s", top, python);
+    char *made = copy_command_module(&options, cwd, full, text);
+    char *expected = copied != NULL ? xasprintf("muster bcast %s/%s", top, copied) : NULL;
+
+    if (expected == NULL)
+        assert_null(made);
+    else
+        assert_string_equal(made, expected);
+    free(cwd);
+    free(full);
+    free(made);
+    free(expected);
+}
+
+static void test_modules(void **state)
+{
+    char *long_name = xmalloc(1001), *home = xasprintf("%s/user", top);
+
+    (void)state;
+    make("venv/lib/python3.11/site-packages/torch/__init__.py");
+    make("venv/lib/python3.11/site-packages/one.cpython-311.so");
+    make("home/utils.py");
+    make("home/mine/x.py");
+    make("user/.local/lib/python3.11/site-packages/six.py");
+    check_module("venv/bin/python", "torch.nn'", "venv");
+    check_module("venv/bin/python", "one'", "venv");
+    check_module("venv/bin/python", "utils'", "home/utils.py");
+    check_module("conda/bin/python3.11", "mine.x'", "home/mine");
+    check_module("conda/bin/python3.11", "torch'", NULL);
+    check_module("tools/bin/train", "torch'", NULL);
+    setenv("HOME", "/nowhere", 1);
+    check_module("venv/bin/python", "six'", NULL);
+    setenv("HOME", home, 1);
+    check_module("venv/bin/python", "six'", "user/.local/lib/python3.11/site-packages");
+    setenv("HOME", "/tmp", 1);
+    /* Ranks may write anything. */
+    check_module("venv/bin/python", "", NULL);
+    check_module("venv/bin/python", "'", NULL);
+    check_module("venv/bin/python", "*'", NULL);
+    check_module("venv/bin/python", "../home", NULL);
+    check_module("venv/bin/python", "/etc", NULL);
+    memset(long_name, 't', 1000);
+    long_name[1000] = '\0';
+    check_module("venv/bin/python", long_name, NULL);
+    free(long_name);
+    free(home);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_copied),
         cmocka_unit_test(test_what_is_not),
         cmocka_unit_test(test_words),
+        cmocka_unit_test(test_modules),
     };
 
     return cmocka_run_group_tests(tests, begin, end);
