@@ -133,19 +133,21 @@ int roles_check(const struct options *options, struct error *err)
         return err_set(err, "-np cannot be used together with --role: write --role NAME:N");
     if (options->no_ssh)
         return err_set(err, "--no_ssh cannot be used together with --role: muster starts all nodes "
-                            "of a run with roles");
+                            "of a run with roles; leave --no_ssh and --node_rank out");
     if (options->discovery_script != NULL || options->members.spares > 0 ||
         options_are_elastic(options))
         return err_set(err, "with --role the nodes of a run are fixed: no --nnodes MIN:MAX, "
-                            "--min-np, --spares, --recovery=elastic or --host-discovery-script");
+                            "--min-np, --spares, --recovery=elastic or --host-discovery-script; leave "
+                            "them out, or give the elastic role a run of its own");
     if (options->master_addr != NULL || options->master_port > 0)
         return err_set(err, "--master_addr and --master_port belong behind a --role: each role has "
                             "its own");
     if (options->input_to >= 0)
-        return err_set(err, "--stdin=RANK and --pty cannot be used together with --role");
+        return err_set(err, "--stdin=RANK and --pty cannot be used together with --role: write "
+                            "--stdin=all, or give that role a run of its own");
     if (options->restart == RESTART_ROLE && options->input_to != INPUT_TO_NONE)
         return err_set(err, "--stdin cannot be used together with --restart=role: a role that "
-                            "starts again would miss what the first one has read");
+                            "starts again would miss what the first one has read; leave it out");
     for (i = 0; i < options->roles; i++) {
         services += options->role[i].service;
         if (check_names(options, i, err) < 0)

@@ -12,8 +12,8 @@
  * have it, or it should be installed, or it is too much to copy, such as the user's home. */
 char *copy_command(const struct options *options, const char *cwd, const char *path);
 
-/* The same for a Python module, if it is here: in cwd, in the environment of that interpreter, or in
- * ~/.local. text begins with the module's name ("torch.nn'"); it may come from a rank. */
+/* The same for a Python module, if it is here: in the environment of that interpreter, in cwd, or
+ * in ~/.local. text begins with the module's name ("torch.nn'"); it may come from a rank. */
 char *copy_command_module(const struct options *options, const char *cwd, const char *python,
                           const char *text);
 

@@ -71,11 +71,11 @@ static int take(struct selection *share, const struct options *options, size_t w
     }
     selection_clear(&wanted);
     if (left > 0 && role->role_ranks > 0)
-        return err_set(err, "--role %s:%d: it gets only %d %s%s", role->role_name,
-                       role->role_ranks, role->role_ranks - left,
+        return err_set(err, "--role %s:%d: it gets only %d %s%s; name more, or ask for fewer",
+                       role->role_name, role->role_ranks, role->role_ranks - left,
                        role->per_node ? "host" : "slot", role->role_ranks - left == 1 ? "" : "s");
     if (share->count == 0)
-        return err_set(err, "--role %s: no slot is left for it", role->role_name);
+        return err_set(err, "--role %s: no slot is left for it; name more hosts", role->role_name);
     return 0;
 }
 

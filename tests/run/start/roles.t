@@ -30,11 +30,11 @@ is "... among those of the run" "$(slots --include te1@te3 --role train:4 a.py :
 is "a role of --per-node takes hosts" "$(slots --role train:2 a.py : --role gen:2 --per-node b.py)" \
     "train/te1:0,1 gen/te1:2,3 gen/te2:0,1,2,3"
 is "too few slots" "$(slots --role train:8 a.py : --role gen:3 b.py)" \
-    "2 muster: error: --role gen:3: it gets only 2 slots"
+    "2 muster: error: --role gen:3: it gets only 2 slots; name more, or ask for fewer"
 is "too few hosts" "$(slots --role train:8 a.py : --role gen:2 --per-node b.py)" \
-    "2 muster: error: --role gen:2: it gets only 1 host"
+    "2 muster: error: --role gen:2: it gets only 1 host; name more, or ask for fewer"
 is "none at all" "$(slots --role train:10 a.py : --role gen b.py)" \
-    "2 muster: error: --role gen: no slot is left for it"
+    "2 muster: error: --role gen: no slot is left for it; name more hosts"
 is "hosts that are not there" "$(slots --role train:2 -i te9 a.py : --role gen b.py)" \
     "2 muster: error: --role train: --include: no host 'te9' in the hostfile"
 
@@ -209,9 +209,9 @@ refused "nothing follows the last ':'" --role a:1 true :
 refused "--grace belongs before the first --role" --role a:1 --grace 3 true : --role b true
 refused "-np cannot be used together with --role" -np 2 --role a:1 true
 refused "--master_port belong behind a --role" --master_port 29500 --role a:1 true
-refused "with --role the nodes of a run are fixed" --nnodes 1:2 --role a:1 true
-refused "--no_ssh cannot be used together with --role" --no_ssh --node_rank 0 --role a:1 true
-refused "--stdin=RANK and --pty cannot be used" --stdin 0 --role a:1 true
+refused "with --role the nodes of a run are fixed: .*; leave them out, or give the elastic role a run" --nnodes 1:2 --role a:1 true
+refused "--no_ssh cannot be used together with --role: .*; leave --no_ssh and --node_rank out" --no_ssh --node_rank 0 --role a:1 true
+refused "--stdin=RANK and --pty cannot be used .*: write --stdin=all, or give that role a run" --stdin 0 --role a:1 true
 refused "--service belongs behind a --role" --service --role a:1 true
 refused "nothing would end the run" --role a:1 --service true
 refused "':' before '-np': for several scripts write --role NAME:N" -np 2 true : -np 2 false
