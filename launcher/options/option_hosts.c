@@ -17,6 +17,7 @@
 
 static bool is_file_name(const char *value);
 static bool is_regex(const char *value);
+static void sort_hosts(const char *value, char **hosts, char **out);
 
 /* Hosts come from one source. The last one given replaces the others. */
 int set_hostfile(struct options *options, const struct option_row *row,
@@ -123,16 +124,44 @@ static bool is_file_name(const char *value)
     return false;
 }
 
-/* pdsh's -w may be repeated. */
+/* pdsh's -w may be repeated, and "-te2" among its hosts leaves te2 out. */
 int set_more_hosts(struct options *options, const struct option_row *row, const char *value,
                    struct error *err)
 {
-    char *all = options->hosts_added ? xasprintf("%s,%s", options->hosts, value) : NULL;
-    int   rc = set_hosts(options, row, all != NULL ? all : value, err);
+    char *hosts = options->hosts_added ? xstrdup(options->hosts) : NULL, *out = NULL;
+    int   rc = 0;
 
-    options->hosts_added = rc == 0;
-    free(all);
+    sort_hosts(value, &hosts, &out);
+    if (hosts != NULL) {
+        rc = set_hosts(options, row, hosts, err);
+        options->hosts_added = rc == 0;
+    }
+    if (rc == 0 && out != NULL)
+        rc = set_exclude_hosts(options, option_by_name("exclude", strlen("exclude")), out, err);
+    free(hosts);
+    free(out);
     return rc;
+}
+
+/* Adds each host of value to one of the lists. Commas separate hosts, but not in [1,3], /a,b/. */
+static void sort_hosts(const char *value, char **hosts, char **out)
+{
+    const char *end;
+    char      **list, *longer;
+
+    for (;; value = end + 1) {
+        list = value[0] == '-' && value[1] != '\0' && value[1] != ',' ? out : hosts;
+        value += list == out;
+        for (end = value; *end != '\0' && *end != ','; end++)
+            if (*end == '[' || (end == value && *end == '/' && strchr(end + 1, '/') != NULL))
+                end += strcspn(end + 1, *end == '[' ? "]" : "/");
+        longer = xasprintf("%s%s%.*s", *list != NULL ? *list : "", *list != NULL ? "," : "",
+                           (int)(end - value), value);
+        free(*list);
+        *list = longer;
+        if (*end == '\0')
+            return;
+    }
 }
 
 /* pdsh's -g and -X may be repeated. */

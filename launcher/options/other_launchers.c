@@ -419,7 +419,11 @@ static const struct other_option others[] = {
     { "m", FOR_PDSH, .instead = "clush's, write --sudo; or dsh's, write -w te1,te2",
       .has_arg = true },
     { "become", .same = "sudo" },
+    { "become-user become-method", .instead = "ansible's; leave it out: --sudo is root",
+      .has_arg = true },
     { "ask-become-pass", .instead = "ansible's; leave it out: --sudo asks where sudo wants a "
+      "password" },
+    { "K", FOR_PDSH, .instead = "ansible's; leave it out: --sudo asks where sudo wants a "
       "password" },
 };
 

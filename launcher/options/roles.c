@@ -137,8 +137,8 @@ int roles_check(const struct options *options, struct error *err)
     if (options->discovery_script != NULL || options->members.spares > 0 ||
         options_are_elastic(options))
         return err_set(err, "with --role the nodes of a run are fixed: no --nnodes MIN:MAX, "
-                            "--min-np, --spares, --recovery=elastic or --host-discovery-script; leave "
-                            "them out, or give the elastic role a run of its own");
+                            "--min-np, --spares, --recovery=elastic or --host-discovery-script; "
+                            "leave them out, or give the elastic role a run of its own");
     if (options->master_addr != NULL || options->master_port > 0)
         return err_set(err, "--master_addr and --master_port belong behind a --role: each role has "
                             "its own");

@@ -121,6 +121,9 @@ static int refuse_byte(const char *what, const char *at, struct error *err)
     if (byte == '\0')
         return err_set(err, "%s is empty", what);
     if (byte > ' ' && byte < 0x7f)
-        return err_set(err, "'%c' is not allowed in %s", byte, what);
+        return err_set(err, "'%c' is not allowed in %s%s", byte, what,
+                       byte == '{' ? "; write te[1-4], not te{1..4}" : "");
+    if (byte == ' ')
+        return err_set(err, "a blank is not allowed in %s; write a comma between hosts", what);
     return err_set(err, "byte 0x%02x is not allowed in %s", byte, what);
 }

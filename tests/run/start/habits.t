@@ -106,7 +106,15 @@ muster exec --dry-run -w te[1-3] -x te2 date | 0 | 2 commands on 2 nodes
 muster exec --dry-run -w te1,te2 -x te1 -l bob -f 7 -t 3 -u 60 -N date | 0 | 1 command on 1 node | user bob
 muster exec --dry-run -w te1 -w te2 date | 0 | 2 commands
 muster exec --dry-run -w te1 -x te7 date | 2 | no host 'te7'
-muster exec --dry-run -w te[1-3],-te2 date | 65 | cannot begin with '-'; to leave a host out write --exclude=HOST
+muster exec --dry-run -w te[1-3],-te2 date | 0 | 2 commands on 2 nodes | ^te\[1,3\]: 
+muster exec --dry-run -w te[1-9],-te[1,3] -w x1,-/te[45]/ -x te9 date | 0 | 5 commands | ^te\[2,6-8\],x1: 
+muster exec --dry-run -w -te1 date | 2 | if it is the value, write -w=-te1
+muster exec --dry-run -w te[1-3],-te7 date | 2 | --exclude: no host 'te7'
+muster exec --dry-run -H te1,-te2 date | 65 | cannot begin with '-'; to leave a host out write --exclude=HOST
+muster exec --dry-run -w 'te1 te2' date | 65 | a blank is not allowed in a host name; write a comma between hosts
+muster exec --dry-run -w te{1..4} date | 65 | '\{' is not allowed in a host name; write te\[1-4\], not te\{1..4\}
+muster exec --dry-run -w te[1-3]!te2 date | 65 | operators belong behind a group: @GROUP!te1
+muster exec --dry-run -K -w te1 date | 2 | -K: it is ansible's; leave it out
 muster exec --dry-run -w $PWD/machines date | 65 | '/' is not allowed in a host name; for a file of hosts write --hostfile=FILE
 $exec_on -R ssh date | 2 | leave it out: muster has its own SSH client
 $exec_on -n 2 date | 2 | one command per host

@@ -65,8 +65,9 @@ run muster --label none --master_addr 10.98.0.1 $both sh -c 'echo "$MASTER_ADDR 
 is "a second network: its interfaces" "$rc $(sort -u out)" "0 10.98.0.1 =second"
 
 # shellcheck disable=SC2086
-run muster check --master_addr 127.0.0.1 $both
+run muster check --html page.html --master_addr 127.0.0.1 $both
 is "a check fails: 68" "$rc" 68
+ok "... and says that there is no page" grep -q "html page.html: no page was written, since no rank ran" err
 ok "... before a rank starts" sh -c '! grep -q preflight out && sed -n 1p err | grep -q "check failed before any rank"'
 ok "... and says why, once" sh -c '[ "$(grep -c "node2: --master_addr 127.0.0.1 does not lead" err)" = 1 ]'
 run muster --master_addr nosuchhost -H node1:1 true

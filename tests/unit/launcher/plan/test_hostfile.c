@@ -387,7 +387,7 @@ static void arguments(void **state)
         { "te1:4,te1:2", "-H:7: te1 is named twice; write the sum of its slots once: te1:N" },
         { "te1,::1", "-H:5: an IPv6 address needs brackets here: [::1]:4" },
         { "te1:22:4", "-H:1: 'te1:22:4' is neither an IPv6 address nor NAME:NUMBER" },
-        { "te1 te2", "-H:4: byte 0x20 is not allowed in a host name" },
+        { "te1 te2", "-H:4: a blank is not allowed in a host name; write a comma between hosts" },
         { "te1:2222", "-H:5: slots: '2222' is not a number from 1 to 1024; for a port write "
                       "--ssh_port, or port= in a hostfile" },
         { "te1,^/nonexistent/hosts", "/nonexistent/hosts: No such file or directory" },
