@@ -235,6 +235,7 @@ static int fail(struct venv *venv, struct failure *failure, const char *format, 
 {
     size_t      size = evbuffer_get_length(venv->stderr_text);
     const char *said = size > 0 ? (char *)evbuffer_pullup(venv->stderr_text, -1) : "";
+    bool        is_missing;
     char        why[256];
     va_list     ap;
 
@@ -243,6 +244,12 @@ static int fail(struct venv *venv, struct failure *failure, const char *format, 
     va_start(ap, format);
     vsnprintf(why, sizeof why, format, ap);
     va_end(ap);
-    return failure_set(failure, EXIT_CANNOT_EXECUTE, "", "venv script %s: %s%s%.*s", venv->script,
-                       why, size > 0 ? ": " : "", (int)size, said);
+    is_missing = access(venv->script, F_OK) < 0 && errno == ENOENT;
+    failure_set(failure, EXIT_CANNOT_EXECUTE,
+                is_missing ? "it must be at the same path on every node" : "",
+                "venv script %s: %s%s%.*s", venv->script, why, size > 0 ? ": " : "", (int)size,
+                said);
+    if (is_missing)
+        snprintf(failure->missing, sizeof failure->missing, "%s", venv->script);
+    return -1;
 }

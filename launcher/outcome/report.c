@@ -22,9 +22,9 @@
 #include "hostrange.h"
 #include "outcome/common_text.h"
 #include "outcome/group.h"
+#include "outcome/rank_hint.h"
 #include "outcome/wrap.h"
 #include "output/output.h"
-#include "plan/copy_command.h"
 #include "sanitize.h"
 #include "strlist.h"
 #include "xalloc.h"
@@ -49,15 +49,6 @@ static void        print_notes(const struct outcome *outcome, const char *what,
 static void        report_first_rank(const struct outcome *outcome,
                                      const struct output *output, FILE *out);
 static const char *host_of(const struct outcome *outcome, int rank);
-static char       *hint_for(const struct outcome *outcome, int rank,
-                            const struct strlist *lines);
-static bool        refuses_local_rank(const char *line);
-static bool        gets_local_rank(const struct outcome *outcome, int rank);
-static const char *lacks_module(const char *line);
-static char       *hint_of_module(const struct outcome *outcome, int rank, const char *python,
-                                  const char *module);
-static bool        lacks_horovod_server(const char *line);
-static const char *python_of(const struct outcome *outcome, int rank);
 static void        report_too(const struct outcome *outcome, const struct output *output,
                               FILE *out);
 static char       *last_words(const struct output *output, int rank, int first);
@@ -278,7 +269,7 @@ static void report_first_rank(const struct outcome *outcome, const struct output
     tail_of(output, outcome->first_rank, &lines);
     for (i = 0; i < lines.count && outcome->plan->command != COMMAND_CHECK; i++)
         fprintf(out, "  | %s\n", lines.item[i]); /* muster check has just printed the error */
-    hint = hint_for(outcome, outcome->first_rank, &lines);
+    hint = rank_hint(outcome, outcome->first_rank, &lines);
     if (hint != NULL)
         fprintf(out, "  hint: %s\n", hint);
     free(hint);
@@ -289,109 +280,6 @@ static void report_first_rank(const struct outcome *outcome, const struct output
 static const char *host_of(const struct outcome *outcome, int rank)
 {
     return plan_label(&outcome->plan->node[outcome->node_of[rank]]);
-}
-
-/* Returns the usual reason of failures without a message, and of three with a message. NULL:
- * none; caller frees. */
-static char *hint_for(const struct outcome *outcome, int rank, const struct strlist *lines)
-{
-    const struct rank_end *end = &outcome->rank[rank];
-    const char            *python = python_of(outcome, rank);
-    size_t                 i;
-
-    for (i = 0; i < lines->count; i++) {
-        if (refuses_local_rank(lines->item[i]) && gets_local_rank(outcome, rank))
-            return xstrdup("the script does not accept --local_rank: use muster "
-                           "--no_local_rank, or permanently set\n        no_local_rank = yes "
-                           "below [muster] in ~/.config/muster/muster.conf");
-        if (lacks_horovod_server(lines->item[i]))
-            return xstrdup("hvd.init() found no other rank: the script does not show that it uses "
-                           "Horovod; write muster --horovod");
-        if (python != NULL && lacks_module(lines->item[i]) != NULL)
-            return hint_of_module(outcome, rank, python, lacks_module(lines->item[i]));
-    }
-    if (end->signal == SIGKILL && end->oom == NULL)
-        return xstrdup("muster did not send this signal: if the kernel ran out of memory, "
-                       "dmesg on that node shows it");
-    if (end->signal == SIGBUS)
-        return xstrdup("is /dev/shm or the disk of that node full?");
-    return NULL;
-}
-
-/* Recognizes the messages of argparse, click, absl and getopt; of dash; and of bash, of which
- * only the last lines are left. */
-static bool refuses_local_rank(const char *line)
-{
-    static const char *const words[] = { "unrecognized arg", "unrecognized option",
-                                         "invalid option",   "no such opt",
-                                         "unknown command line flag" };
-    size_t                   i;
-
-    if (strstr(line, ": Illegal option --") != NULL || strcmp(line, "Shell options:") == 0)
-        return true;
-    if (strstr(line, "local_rank") == NULL && strstr(line, "local-rank") == NULL)
-        return false;
-    for (i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcasestr(line, words[i]) != NULL)
-            return true;
-    return false;
-}
-
-/* Does muster pass --local_rank to this rank, as deepspeed does? */
-static bool gets_local_rank(const struct outcome *outcome, int rank)
-{
-    const struct plan_node *node = &outcome->plan->node[outcome->node_of[rank]];
-    const struct strlist   *argv = &node->rank[rank - node->rank[0].rank].argv;
-    size_t                  i;
-
-    for (i = 0; i < argv->count; i++)
-        if (strncmp(argv->item[i], "--local_rank=", strlen("--local_rank=")) == 0)
-            return true;
-    return false;
-}
-
-/* Returns what follows "No module named '", borrowed, or NULL. */
-static const char *lacks_module(const char *line)
-{
-    static const char words[] = "ModuleNotFoundError: No module named";
-    const char       *found = strstr(line, words);
-
-    return found != NULL ? found + strlen(words) + strspn(found + strlen(words), " '") : NULL;
-}
-
-static char *hint_of_module(const struct outcome *outcome, int rank, const char *python,
-                            const char *module)
-{
-    const struct plan_node *node = &outcome->plan->node[outcome->node_of[rank]];
-    const struct plan      *world = plan_world_of_rank(outcome->plan, rank);
-    char                   *command = NULL, *text;
-
-    if (world->options != NULL)
-        command = copy_command_module(world->options, node->cwd, python, module);
-    if (command == NULL)
-        return xasprintf("%s ran the script; if that is the wrong Python, activate its "
-                         "environment or give --python=FILE", python);
-    text = xasprintf("%s ran the script; that module is on this machine, copy it with: %s\n"
-                     "        If the node has it, compare their versions of Python: muster doctor",
-                     python, command);
-    free(command);
-    return text;
-}
-
-/* What Horovod's Gloo says, after 30 seconds, of ranks that look for each other in a store that no
- * other process can see (memory_store.cc). */
-static bool lacks_horovod_server(const char *line)
-{
-    return strstr(line, "memory_store.cc") != NULL && strstr(line, "Wait timeout after") != NULL;
-}
-
-/* Returns the Python that muster started for a rank, or NULL. */
-static const char *python_of(const struct outcome *outcome, int rank)
-{
-    const struct plan_node *node = &outcome->plan->node[outcome->node_of[rank]];
-    const struct strlist   *argv = &node->rank[rank - node->rank[0].rank].argv;
-
-    return argv->count > 1 && strcmp(argv->item[1], "-u") == 0 ? argv->item[0] : NULL;
 }
 
 /* Reports other ranks that failed before STOP reached them. */

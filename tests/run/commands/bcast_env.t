@@ -97,6 +97,28 @@ start_here
 both_ran
 rm -rf "$nodes_dir"/node?/disk/*
 
+# A script for --venv_script, and a file that the script reads.
+echo 'export FROM_VENV=1' >"$disk/activate.sh"
+echo '{"words": "from the environment"}' >"$disk/ds.json"
+echo 'import json, sys; print(json.load(open(sys.argv[1]))["words"])' >reads.py
+reads() {
+    run muster --no_local_rank --num_gpus 1 --python "$python" --venv_script "$disk/activate.sh" \
+        reads.py "$disk/ds.json"
+}
+reads
+is "no --venv_script on the nodes: 126" "$rc" 126
+ok "... the hint names it" grep -q "copy it with: muster bcast $disk/activate.sh\$" err
+follow_hint
+reads
+is "a file that the script reads: 1" "$rc" 1
+ok "... the hint names it" grep -q "copy it with: muster bcast $disk/ds.json\$" err
+follow_hint
+reads
+both_ran
+rm "$disk/ds.json" "$nodes_dir"/node?/disk/ds.json
+reads
+ok "... but not one that is not here, either" not grep -q hint: err
+
 # conda: files that are links to a cache, among each other, and up and down.
 mkdir -p "$disk/cache" "$disk/conda/bin" "$disk/conda/conda-meta" "$disk/conda/lib" \
     "$disk/conda/share/terminfo"
