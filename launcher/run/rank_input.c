@@ -107,6 +107,9 @@ static void find_receivers(struct run *run)
             input->node[i].state = RECEIVER_AWAITED;
             input->awaited++;
         }
+    if (input->awaited == 0)
+        log_warn("standard input: there is no rank %d now, with a world size of %d; it waits for "
+                 "one", to, run->plan->world_size);
 }
 
 void rank_input_look(struct run *run, const struct node *node)

@@ -125,6 +125,41 @@ exec 9>&-
 is "the next generation gets what comes then" "$(cat out)" "0 first
 1 second"
 
+# An elastic run that shrinks: to all ranks that there are, and to one that is no longer there.
+script_file find <<'END'
+#!/bin/sh
+cat hosts
+END
+script_file reads <<'END'
+#!/bin/sh
+echo "$MUSTER_GENERATION: rank $RANK"
+while read -r word && [ "$word" != end ]; do echo "$MUSTER_GENERATION: rank $RANK $word"; done
+END
+# shrinks RANK: with --stdin=RANK, from four ranks to two.
+shrinks() {
+    printf 'node1:2\nnode2:2\n' >hosts
+    start sh -c "exec muster --host-discovery-script ./find --nnodes 1:2 --grow-interval 0 --grace 1 \
+        --label none --stdin=$1 ./reads <line"
+    exec 9>line
+    wait_for 20 grep -q '^0: rank 3$' out
+    echo first >&9
+    wait_for 20 grep -q '^0: rank 3 first$' out
+    echo node1:2 >hosts
+    wait_for 30 grep -q '^1: rank 1$' out
+}
+shrinks all
+echo second >&9
+echo end >&9
+finish_run 60
+exec 9>&-
+is "an elastic run: what comes then goes to the ranks that there are" \
+    "$rc $(grep -h ' second$' out | sort | tr '\n' '|')" "0 1: rank 0 second|1: rank 1 second|"
+shrinks 3
+exec 9>&-
+finish_run 60
+ok "... that the one rank is gone is said" grep -q \
+    'warning: standard input: there is no rank 3 now, with a world size of 2; it waits for one' err
+
 # Over SSH, by a connection that breaks.
 use_sshd 2
 # shellcheck disable=SC2016
