@@ -121,6 +121,26 @@ done
 run muster --env NCCL_SOCKET_IFNAME=^docker,veth --env GLOO_SOCKET_IFNAME=eth0 --env NCCL_IB_HCA=mlx5_9 \
     --env NCCL_IB_DISABLE=1 $both true
 is "what is there, or off, is not mentioned" "$rc $(cat err)" "0 "
+# Nodes with such a device, in place of what the kernel has in /sys
+. "$top_srcdir/tests/run/healthy.sh"
+for node in 1 2; do
+    on "node$node" mount -t tmpfs none /sys/class
+    on "node$node" mkdir -p "/sys/class/infiniband/mlx5_$node/ports/1"
+done
+# shellcheck disable=SC2086
+run muster --env NCCL_IB_HCA=mlx5_1 $both true
+is "NCCL_IB_HCA: a device that one node lacks" "$rc $(cat err)" "0 muster: warning: node2: \
+NCCL_IB_HCA=mlx5_1 names an InfiniBand device that is not there (there: mlx5_2:1): unset it, and NCCL finds the devices"
+# shellcheck disable=SC2086
+run muster --env NCCL_IB_HCA==mlx5_1:1,mlx5_2:1 $both true
+is "... one that each has" "$rc $(cat err)" "0 "
+# shellcheck disable=SC2086
+run muster check --env NCCL_IB_HCA==mlx5_2:2 $both
+is "... another port fails a check: 68" "$rc" 68
+ok "... which is named" grep -q "^muster: node2: NCCL_IB_HCA==mlx5_2:2 names .*(there: mlx5_2:1)" err
+for node in 1 2; do
+    on "node$node" umount /sys/class
+done
 # The login of a node may set it, too.
 echo 'export NCCL_SOCKET_IFNAME=ens9' >"$nodes_dir/node2/home/.bashrc"
 case $(getent passwd "$(id -un)" | cut -d: -f7) in
