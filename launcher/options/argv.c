@@ -34,6 +34,7 @@ struct reader {
 
 static void  read_version(struct settings *settings);
 static bool  begins_role(const struct reader *reader);
+static bool  read_signal(struct reader *reader);
 static void  read_letters(struct reader *reader);
 static void  read_long(struct reader *reader, size_t skip);
 static bool  mean_letter(const struct reader *reader, const char *at, struct meaning *meaning);
@@ -103,7 +104,7 @@ void argv_read(int argc, char **argv, char **own, struct options *options,
             continue;
         if (word[1] == '-')
             read_long(&reader, 2);
-        else
+        else if (!read_signal(&reader))
             read_letters(&reader);
         if (reader.is_lost)
             return;
@@ -135,6 +136,19 @@ void settings_clear(struct settings *settings)
     free(settings->item);
     strlist_clear(&settings->wrong);
     *settings = (struct settings){ 0 };
+}
+
+/* Reads "-USR1", "-SIGUSR1" and "-10" of muster kill, as kill has them. No letter is a signal. */
+static bool read_signal(struct reader *reader)
+{
+    const char    *name = *reader->words + 1;
+    struct meaning meaning = { .row = option_by_name("signal", strlen("signal")) };
+
+    if (reader->command != COMMAND_KILL || signal_number(name) < 0)
+        return false;
+    meaning.set = meaning.row->set;
+    add_setting(reader, &meaning, "--signal", name);
+    return true;
 }
 
 /* Reads "-x", "-xy" (flags), "-xvalue", "-x=value", "-x value", and "-np", "-hostfile" as

@@ -24,7 +24,6 @@
 #define SPOT_URL_MAX 1000
 
 static void *field_of(struct options *options, const struct option_row *row);
-static int   signal_of(const char *word);
 static int   parse_flag(const char *value, bool *on, struct error *err);
 
 int set_flag(struct options *options, const struct option_row *row, const char *value,
@@ -327,7 +326,7 @@ int set_spot(struct options *options, const struct option_row *row, const char *
 int set_signal(struct options *options, const struct option_row *row, const char *value,
                struct error *err)
 {
-    int number = strcasecmp(value, "none") != 0 ? signal_of(value) : 0;
+    int number = strcasecmp(value, "none") != 0 ? signal_number(value) : 0;
 
     if (number < 0)
         return err_set(err, "'%.40s' is neither a signal, such as USR1 or 10, nor none", value);
@@ -337,8 +336,7 @@ int set_signal(struct options *options, const struct option_row *row, const char
     return 0;
 }
 
-/* Returns the number of "USR1", "SIGUSR1" or "10", or -1 for another word. */
-static int signal_of(const char *word)
+int signal_number(const char *word)
 {
     const char *name = strncasecmp(word, "SIG", 3) == 0 ? word + 3 : word, *known;
     int64_t     number;
@@ -353,7 +351,7 @@ static int signal_of(const char *word)
 int set_kill_signal(struct options *options, const struct option_row *row, const char *value,
                     struct error *err)
 {
-    int number = signal_of(value);
+    int number = signal_number(value);
 
     if (number < 0)
         return err_set(err, "'%.40s' is no signal; write one such as USR1 or 10", value);

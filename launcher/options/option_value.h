@@ -27,6 +27,8 @@ option_setter set_spot;
 option_setter set_kill_gpu; /* kill_gpu.c */
 /* int: the number of "USR1", "SIGUSR1" or "10"; 0 for "none", which set_kill_signal() refuses. */
 option_setter set_signal, set_kill_signal;
+/* Returns the number of "USR1", "SIGUSR1" or "10", or -1 for another word. */
+int  signal_number(const char *word);
 
 /* option_hosts.c */
 option_setter set_hostfile, set_hosts, set_host_argument, set_discovery_script;

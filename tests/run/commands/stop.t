@@ -51,6 +51,8 @@ run muster kill -s USR1 "$id"
 is "muster kill -s USR1: 0" "$rc $(cat out)" "0 signal 10 was sent to the ranks on 2 nodes"
 ok "... each rank has got it" wait_for 10 lines "$kept/stdout" 6
 is "... and only that" "$(sed 's/.*: //' "$kept/stdout" | sort | uniq -c | xargs)" "3 ready 3 took it"
+run muster kill -USR1 "$id"
+ok "muster kill -USR1, as kill(1) has it, is the same" wait_for 10 lines "$kept/stdout" 9
 run muster kill "$id"
 is "muster kill stops a run: 0" "$rc $(cat out)" "0 $id has ended"
 run muster kill -s USR1 "$id"

@@ -49,6 +49,12 @@ muster list | 0 | no runs|RUN
 muster kill -s USR1 | 2 | which run\? muster kill --signal=SIGNAL RUN
 muster kill -s NONE x | 2 | -s: 'NONE' is no signal; write one such as USR1
 muster kill -s USR1 x | 2 | no run 'x'
+muster kill -USR1 x | 2 | no run 'x'
+muster kill -SIGUSR1 x | 2 | no run 'x'
+muster kill -10 x | 2 | no run 'x'
+muster kill -USR1 | 2 | which run\? muster kill --signal=SIGNAL RUN
+muster kill -USR9 x | 2 | unknown option -U
+muster stop -9 x | 2 | unknown option -9
 # All unknown options at once, but none of the script's
 $on_hosts --foo 3 --bar four --baz train.py --lr 1 | 2 | unknown option --foo | unknown option --bar | unknown option --baz
 # accelerate
@@ -134,6 +140,8 @@ muster --dry-run -H "te1, te2" date | 0 | 2 ranks on 2 nodes
 muster --dry-run -H 'te[1-9/2]' date | 0 | 5 ranks on 5 nodes
 $on_hosts --include 'te[1-2]:0' train.py | 0 | 2 ranks on 2 nodes
 $on_hosts --exclude 'te[2-3]' train.py | 0 | 2 ranks on 1 node
+muster --dry-run -H '[fd00::1],[fd00::2]' --exclude fd00::2 date | 0 | 1 rank on 1 node | ^fd00::1: 
+muster --dry-run -H fd00::1,fd00::2 date | 65 | an IPv6 address needs brackets here: \[fd00::1\]
 muster --dry-run -H 10.0.0.2:2222 date | 65 | for a port write --ssh_port
 # batch systems: taken without hosts, and said
 SLURM_JOB_ID=7 SLURM_JOB_NODELIST='te[1-2],x9' SLURM_TASKS_PER_NODE='4(x2),3' muster --dry-run train.py | 0 | Slurm job 7: te\[1-2\],x9, 3 to 4 slots \(SLURM_TASKS_PER_NODE\) | 11 ranks on 3 nodes
