@@ -34,10 +34,15 @@ static enum version read_head(struct job *job, struct fields *root)
 {
     static const char *const versions[] = { JOB_MPI_VERSION, JOB_MPI_GROUP "v1",
                                             JOB_MPI_GROUP "v1alpha2", NULL };
-    enum version             version = (enum version)fields_choice(root, "apiVersion", versions);
-    const char              *kind;
+    const char              *text = fields_text(root, "apiVersion"), *kind;
+    enum version             version;
     struct fields            metadata;
 
+    if (text != NULL && strcmp(text, JOB_MPI_GROUP "v1alpha1") == 0)
+        fields_wrong(root, "apiVersion", "v1alpha1 has one template for all Pods; write %s, the "
+                     "template as mpiReplicaSpecs.Launcher and Worker, and the number of "
+                     "workers as Worker.replicas", versions[2]);
+    version = (enum version)fields_choice(root, "apiVersion", versions);
     kind = fields_text(root, "kind");
     if (kind == NULL || strcmp(kind, JOB_MPI_KIND) != 0)
         fields_wrong(root, "kind", "must be " JOB_MPI_KIND);

@@ -32,7 +32,10 @@ static void read_head(struct job *job, struct fields *root)
 
     fields_any(root, "apiVersion"); /* the caller has checked it */
     kind = fields_text(root, "kind");
-    if (kind == NULL || strcmp(kind, JOB_TRAINING_KIND) != 0)
+    if (kind != NULL && strncmp(kind, "Scale", strlen("Scale")) == 0)
+        fields_wrong(root, "kind", "%.60s changes a job that is there: muster k8s scale -f FILE",
+                     kind);
+    else if (kind == NULL || strcmp(kind, JOB_TRAINING_KIND) != 0)
         fields_wrong(root, "kind", "must be " JOB_TRAINING_KIND);
     fields_object(root, "metadata", &metadata);
     job_read_metadata(job, &metadata);

@@ -392,12 +392,16 @@ static const struct {
       "containers: must be a list with at least one container" },
     { "apiVersion: kubeflow.org/v2beta1\nkind: TFJob", "kind: must be MPIJob" },
     { "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob", "is missing" },
-    { MPI_OF("v1alpha1", "", "", RUN), "apiVersion: must be one of kubeflow.org/v2beta1, "
-                                       "kubeflow.org/v1, kubeflow.org/v1alpha2, not" },
+    { MPI_OF("v1alpha1", "", "", RUN), "apiVersion: v1alpha1 has one template for all Pods; "
+                                       "write kubeflow.org/v1alpha2, the template as" },
+    { MPI_OF("v3", "", "", RUN), "apiVersion: must be one of kubeflow.org/v2beta1, "
+                                 "kubeflow.org/v1, kubeflow.org/v1alpha2, not" },
     { MPI_OF("v1", "slotsPerWorker: 4,", "", "command: [horovodrun, --max-np, '3', a]"),
       "Launcher.template: --max-np 3 is less than the 4 ranks of one worker" },
 
     { "apiVersion: kai.alibabacloud.com/v1alpha1\nkind: MPIJob", "kind: must be TrainingJob" },
+    { "apiVersion: kai.alibabacloud.com/v1alpha1\nkind: ScaleOut",
+      "kind: ScaleOut changes a job that is there: muster k8s scale -f FILE" },
     { "apiVersion: kai.alibabacloud.com/v2\nkind: TrainingJob",
       "kubeflow.org/v2beta1 or kai.alibabacloud.com/v1alpha1, not 'kai.alibabacloud.com/v2'" },
     { ET("backofLimit: 1,", "", RUN), "did you mean backoffLimit?" },
