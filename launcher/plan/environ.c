@@ -42,9 +42,10 @@ static const char *const prefixes[] = {
     "NEBULA_MEMORY_BUFFER_SIZE",
     "NEBULA_PERSISTENT_STORAGE_PATH",
     "NEBULA_PERSISTENT_TIME_INTERVAL",
-    /* as horovodrun does; accelerate's launcher sets its own */
+    /* as horovodrun and mpirun do; accelerate's launcher sets its own */
     "HOROVOD_",
     "ACCELERATE_",
+    "OMPI_MCA_",
 };
 
 /* muster adds these, so that nodes find a program and its libraries as this machine does, and
@@ -59,7 +60,8 @@ static const char *const own[] = {
     "XDG_RUNTIME_DIR", "XDG_S*", "XDG_VTNR", "DBUS_*", "SSH_*", "GPG_TTY", "KRB5CCNAME", "SUDO_*",
     "TMUX*", "STY", "WINDOW*", "BASH_FUNC_*", "INVOCATION_ID", "JOURNAL_STREAM", "LISTEN_*",
     "NOTIFY_SOCKET", "MUSTER_*", "SLURM*", "PBS_*", "LSB_*", "LSF_*", "OAR_*", "FLUX_*", "SGE_*",
-    "PE_HOSTFILE", "PMI_*", "PMIX_*", "PRTE_*", "OMPI_*", "KUBERNETES_*",
+    "PE_HOSTFILE", "PMI_*", "PMIX_*", "PRTE_*", "OMPI_[!M]*", "OMPI_MCA_ess*", "OMPI_MCA_orte_*",
+    "KUBERNETES_*",
 };
 
 /* Not passed on under AISC (AISC_JOB_NAME is set), where each node has its own. */
@@ -70,7 +72,7 @@ static int   collect(const struct options *options, char *const *here, const cha
 static void  copy_here(char *const *here, bool all, struct strlist *env);
 static void  copy_by_pattern(const char *pattern, char *const *here, struct strlist *env);
 static void  leave_out(const char *pattern, struct strlist *env);
-static bool  goes_along(const char *name, size_t length, bool is_aisc);
+static bool  goes_along(const char *entry, size_t length, bool is_aisc);
 static bool  is_in(const char *const *list, size_t count, const char *name,
                    size_t length);
 static void  put_cwd_first(const char *cwd, char *const *here, struct strlist *env);
@@ -204,16 +206,17 @@ bool environ_pattern_takes(const char *pattern, const char *entry)
     return takes;
 }
 
-static bool goes_along(const char *name, size_t length, bool is_aisc)
+/* An mpirun around muster has OMPI_MCA_* of its own, which are for its ranks. */
+static bool goes_along(const char *entry, size_t length, bool is_aisc)
 {
     size_t i;
 
-    if (is_aisc && is_in(held_back, sizeof held_back / sizeof *held_back, name, length))
+    if (is_aisc && is_in(held_back, sizeof held_back / sizeof *held_back, entry, length))
         return false;
     for (i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
-            return true;
-    return is_in(names, sizeof names / sizeof *names, name, length);
+        if (strncmp(entry, prefixes[i], strlen(prefixes[i])) == 0)
+            return environ_pattern_takes("*", entry);
+    return is_in(names, sizeof names / sizeof *names, entry, length);
 }
 
 static bool is_in(const char *const *list, size_t count, const char *name, size_t length)

@@ -187,6 +187,8 @@ static int roles_begin(void **state)
     plan.role = roles;
     plan.roles = 2;
     plan_node[1].role = 1;
+    phase_clear(&run);
+    phase_begin(&run);
     running();
     return rc;
 }

@@ -132,6 +132,10 @@ static void deepspeed_names(void **state)
         "OMP_PROC_BIND=no",
         "ACCELERATE_USE_FSDP=true",
         "HOROVOD_TIMELINE=t",
+        "OMPI_MCA_btl=tcp,self",
+        "OMPI_MCA_ess_base_vpid=no",
+        "OMPI_MCA_orte_num_nodes=no",
+        "OMPI_COMM_WORLD_RANK=no",
         "A_NCCL=no",
         "nccl_x=no",
         "no equals sign",
@@ -145,7 +149,8 @@ static void deepspeed_names(void **state)
           "NCCL_DEBUG=INFO\nNCCL_=\nPYTHONHASHSEED=1\nMLFLOW_X=a b\n\"$(c)\"'\nMV2_X=1\n"
           "UCX_NET_DEVICES=mlx\nNCCL_IB_HCA=mlx5\nAZUREML_RUN_TOKEN_X=1\n"
           "AZUREML_BLOB_ACCOUNT_KEY=k\nMASTER_HOST=m\nPATH=/bin\nLD_LIBRARY_PATH=/lib\n"
-          "OMP_NUM_THREADS=1\nACCELERATE_USE_FSDP=true\nHOROVOD_TIMELINE=t\nPYTHONPATH=/w\n");
+          "OMP_NUM_THREADS=1\nACCELERATE_USE_FSDP=true\nHOROVOD_TIMELINE=t\n"
+          "OMPI_MCA_btl=tcp,self\nPYTHONPATH=/w\n");
 }
 
 /* They take nothing that describes this machine, and --env of one name wins. */
@@ -153,6 +158,8 @@ static void patterns_of_names(void **state)
 {
     static const char *const here[] = { "HF_TOKEN=x", "HF_HOME=/h", "HFX=1", "HOME=/root",
                                         "SLURM_PROCID=3", "SSH_AUTH_SOCK=/s", "TMPDIR=/t",
+                                        "OMPI_MCA_btl=tcp", "OMPI_MCA_ess=no",
+                                        "OMPI_COMM_WORLD_RANK=3",
                                         "WANDB_MODE=a\nb", "=no name", "no equals sign", NULL };
     struct options           options = { .command = COMMAND_EXEC };
 
@@ -162,11 +169,13 @@ static void patterns_of_names(void **state)
     check(&options, here, "/w", false, "HF_TOKEN=x\nHF_HOME=/mine\n");
     strlist_clear(&options.env);
     strlist_add(&options.env, "*");
-    check(&options, here, "/w", false, "HF_TOKEN=x\nHF_HOME=/h\nHFX=1\nWANDB_MODE=a\nb\n");
+    check(&options, here, "/w", false,
+          "HF_TOKEN=x\nHF_HOME=/h\nHFX=1\nOMPI_MCA_btl=tcp\nWANDB_MODE=a\nb\n");
     strlist_clear(&options.env);
     strlist_add(&options.env, "-HF_T*"); /* whatever the order */
     strlist_add(&options.env, "*");
     strlist_add(&options.env, "-WANDB_MODE");
+    strlist_add(&options.env, "-OMPI_*");
     check(&options, here, "/w", false, "HFX=1\nHF_HOME=/h\n");
     strlist_add(&options.env, "HF_TOKEN"); /* by name all the same */
     check(&options, here, "/w", false, "HFX=1\nHF_HOME=/h\nHF_TOKEN=x\n");
