@@ -15,7 +15,7 @@ export OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,vader,self
 export OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export TMPDIR="$PWD" # a rank alone leaves a directory there
-open="--label none --env OMPI_MCA_* --env TMPDIR --env PATH=$top_builddir/pmix:$PATH"
+open="--label none --env TMPDIR --env PATH=$top_builddir/pmix:$PATH"
 compiles() {
     "$@" 2>compile || { ok "$* compiles" false; cat compile; finish; }
 }
@@ -134,10 +134,18 @@ is "muster clean finds it" "$(grep -c "directory.*/dev/shm/$left" out)" 1
 ok "... and removes it" shared_memory_is_empty
 }
 
-# refuses SCRIPT: muster-pmix is this shell script.
+# The agent waits 20 s for it, in which the rest of this script goes on.
+mkdir slow
+printf '#!/bin/sh\nexec sleep 1000\n' >slow/muster-pmix
+chmod +x slow/muster-pmix
+# shellcheck disable=SC2086
+muster $open --env "PATH=$PWD/slow:$PATH" -H node1:2 ./hello 2>slow/err &
+slow=$!
+
+# refuses SCRIPT [INTERPRETER]: muster-pmix is this script, else of a shell.
 refuses() {
     mkdir -p other
-    printf '#!/bin/sh\n%s\n' "$1" >other/muster-pmix
+    printf '#!%s\n%s\n' "${2:-/bin/sh}" "$1" >other/muster-pmix
     chmod +x other/muster-pmix
     # shellcheck disable=SC2086
     run muster $open --env "PATH=$PWD/other:$PATH" ./hello
@@ -149,7 +157,15 @@ ok "... its last words are told" grep -q \
 refuses 'echo >&0; exec cat'
 is "muster-pmix of another muster: 126" "$rc" 126
 ok "... it says so" grep -q 'muster-pmix: does not speak as this muster does' err
-ok "... nothing is left" no_leftovers
+refuses 'import socket, time
+agent = socket.socket(fileno=0)
+agent.recv(200000)
+agent.shutdown(socket.SHUT_RD)
+for rank in range(2):
+    agent.send(b"{\"env\": []}")
+time.sleep(1000)' "$(command -v python3)"
+is "muster-pmix that takes no connections: 126" "$rc" 126
+ok "... it says so" grep -q 'muster-pmix: does not take the connections of the ranks' err
 
 # Two nodes that are one machine name their shared memory alike.
 export MUSTER_TRANSPORT=exec
@@ -159,6 +175,14 @@ unset MUSTER_HOSTFILE MUSTER_SSH_CONFIG
 run muster $open --env OMPI_MCA_btl_tcp_if_include=lo -H node1:2,node2:2 ./hello
 is "two nodes on one machine: 0" "$rc" 0
 is "... are one world" "$(grep -c 'rank . of 4 ' out)" 4
+# shellcheck disable=SC2016
+run unshare --mount sh -c 'for place in /tmp /dev/shm; do
+    mount --bind $place $place && mount -o remount,bind,ro $place || exit 1
+done
+exec muster "$@"' sh $open -H node1:2,node2:2 ./hello
+is "a node without a place for its directory: 126" "$rc" 126
+ok "... it says so" grep -Eq \
+    'prepare +muster-pmix: cannot make a directory in /tmp: Read-only file system' err
 unset OMPI_MCA_mpi_yield_when_idle
 # shellcheck disable=SC2016
 run muster --label none --env "PATH=$top_builddir/pmix:$PATH" --pmix \
@@ -177,5 +201,9 @@ run muster $open --no_ssh --node_rank 0 --master_addr 127.0.0.1 --pmix -H node1:
 is "--no_ssh has no PMIx: 2" "$rc" 2
 ok "... it says why" grep -q 'the agents would not know each other' err
 }
+wait $slow
+is "muster-pmix that never begins: 126" $? 126
+ok "... it says so" grep -Eq 'node1 +prepare +muster-pmix: is not ready after 20 s' slow/err
+ok "... nothing is left" no_leftovers
 ok "nothing is left" no_leftovers
 finish
