@@ -190,7 +190,8 @@ static void add_resume(const struct past_run *run, json_t *about)
     char          *line;
     size_t         i;
 
-    if (!is_over || !json_is_array(variables) || !json_is_array(past_run_launcher(run, "args"))) {
+    if (!is_over || !json_is_array(variables) || !json_is_array(past_run_launcher(run, "args")) ||
+        !json_is_array(past_run_launcher(run, "options"))) {
         json_object_set_new(about, "resume", json_null());
         return;
     }

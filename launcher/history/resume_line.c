@@ -9,9 +9,12 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "utf8.h"
 #include "xalloc.h"
 
 static void  add_names(const struct strlist *given, struct strlist *names);
+static bool  are_kept(const struct options *options);
+static bool  is_utf8(const char *text);
 static char *list_lacking(const struct strlist *names, const char *after);
 
 void resume_line_variables(const struct options *options, struct strlist *names)
@@ -59,12 +62,40 @@ char *resume_line_advice(const struct options *options, const char *id, bool has
     if (strcmp(options->hostfile, "-") == 0)
         return xstrdup("muster resume cannot read its hostfile, which was standard input: start a "
                        "new run");
+    if (!are_kept(options))
+        return xstrdup("muster resume cannot repeat its arguments, which are not UTF-8: start a "
+                       "new run");
     resume_line_variables(options, &names);
     line = resume_line(id, &names);
     advice = xasprintf("%s starts the run again", line);
     free(line);
     strlist_clear(&names);
     return advice;
+}
+
+/* As in plan.json (run_dir.c). */
+static bool are_kept(const struct options *options)
+{
+    size_t i;
+
+    for (i = 0; i < options->args.count; i++)
+        if (!is_utf8(options->args.item[i]))
+            return false;
+    for (i = 0; i < options->given.count; i++)
+        if (!is_utf8(options->given.item[i]))
+            return false;
+    return options->script == NULL || is_utf8(options->script);
+}
+
+static bool is_utf8(const char *text)
+{
+    uint32_t code;
+    size_t   left = strlen(text), size;
+
+    for (; left > 0; text += size, left -= size)
+        if ((size = utf8_decode(text, left, &code)) == 0)
+            return false;
+    return true;
 }
 
 char *resume_line_lacks(const struct strlist *names)

@@ -58,7 +58,7 @@ static void test_names(void **state)
 
 static void test_advice(void **state)
 {
-    char           file[] = "hosts", input[] = "-";
+    char           file[] = "hosts", input[] = "-", latin1[] = "\xe9.py";
     struct options options = { .hostfile = file };
 
     (void)state;
@@ -67,6 +67,17 @@ static void test_advice(void **state)
                 "TOKEN=VALUE muster resume id starts the run again");
     assert_text(resume_line_advice(&options, "id", false),
                 "muster resume cannot find this run, which has no directory: start a new one");
+    strlist_add(&options.args, "\xc3\xa9");
+    assert_text(resume_line_advice(&options, "id", true),
+                "TOKEN=VALUE muster resume id starts the run again");
+    strlist_add(&options.args, "a\xff");
+    assert_text(resume_line_advice(&options, "id", true),
+                "muster resume cannot repeat its arguments, which are not UTF-8: start a new run");
+    strlist_clear(&options.args);
+    options.script = latin1;
+    assert_text(resume_line_advice(&options, "id", true),
+                "muster resume cannot repeat its arguments, which are not UTF-8: start a new run");
+    options.script = NULL;
     options.hostfile = input;
     assert_text(resume_line_advice(&options, "id", true),
                 "muster resume cannot read its hostfile, which was standard input: start a new "
