@@ -74,6 +74,9 @@ is "an executable of Open MPI: 0" "$rc" 0
 is "... of which four ranks are one world, on two hosts" \
     "$(grep -o 'rank . of 4 on node.' out | sort | tr '\n' '|')" \
     "rank 0 of 4 on node1|rank 1 of 4 on node1|rank 2 of 4 on node2|rank 3 of 4 on node2|"
+run muster $open -H node1:8,node2:8 ./hello
+is "sixteen ranks, eight on a node: 0" "$rc" 0
+is "... are one world" "$(grep -o 'rank [0-9]* of 16 on node.' out | sort -u | wc -l)" 16
 # Open MPI 4.1 has no one-sided MPI over TCP, and wrong errors: under its own mpirun, too.
 known=$(./mpi | grep -Evx 'fence|passive|post_start|errors')
 run muster $open -H node1:1,node2:3 ./mpi $known
