@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "bcast/copy_rules.h"
 #include "bcast/git_ignored.h"
@@ -37,6 +38,7 @@
 
 static int  bcast_prepare(const struct run *run, void **data);
 static int  read_trees(const struct options *options, struct bcast *bcast);
+static void say_target(const struct options *options);
 static void warn_unmatched(const struct options *options, const struct trees *trees);
 static void bcast_free(const struct run *run, void *data);
 static void bcast_begin(struct run *run, struct node *node);
@@ -106,9 +108,21 @@ static int read_trees(const struct options *options, struct bcast *bcast)
         warn_unmatched(options, &bcast->trees);
     for (i = 0; i < problems.count; i++)
         log_error("%s", problems.item[i]);
+    if (problems.count > 0)
+        say_target(options);
     i = problems.count;
     strlist_clear(&problems);
     return i == 0 ? 0 : EXIT_DATA;
+}
+
+/* scp and rsync have the target as the last path. */
+static void say_target(const struct options *options)
+{
+    const struct strlist *args = &options->args;
+    const char           *last = args->count > 1 ? args->item[args->count - 1] : NULL;
+
+    if (last != NULL && options->to == NULL && access(last, F_OK) < 0)
+        log_error("all paths are sent; if %s is where they go, write --to=%s", last, last);
 }
 
 static void warn_unmatched(const struct options *options, const struct trees *trees)

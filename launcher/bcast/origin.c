@@ -79,7 +79,8 @@ int origin_find(const struct run *run, struct bcast *bcast)
     for (i = 0; i < args->count; i++) {
         path = path_at(run, args->item[i], &node);
         if (path == NULL && is_elsewhere(args->item[i])) {
-            log_error("%s: there is no such file here, and no such node", args->item[i]);
+            log_error("%s: there is no such file here, and no such node; "
+                      "where files go is --to=DIR", args->item[i]);
             return EXIT_DATA;
         }
         if (path == NULL)
@@ -98,7 +99,7 @@ int origin_find(const struct run *run, struct bcast *bcast)
     if (found == 0 || found == args->count)
         return 0;
     log_error("the paths must be in one directory of one node or of this machine; with --to "
-              "they may be in any directory");
+              "they may be in any directory; where they go is --to=DIR");
     return EXIT_DATA;
 }
 

@@ -193,6 +193,11 @@ for option in -a -r -z --delete; do
     bcast "$option" src
     ok "$option is rsync's: it says what to do" grep -Eq "it is (scp's and )?rsync's[;,] " err
 done
+run muster bcast -H node1 src to/elsewhere
+is "a target as scp has it" "$rc $(cat err)" "65 muster: error: $PWD/to/elsewhere: No such file or directory
+muster: error: all paths are sent; if to/elsewhere is where they go, write --to=to/elsewhere"
+run muster bcast -H node1 src node1:to/elsewhere
+ok "... or with a node" grep -q 'where they go is --to=DIR' err
 
 # What git ignores
 if command -v git >/dev/null; then
