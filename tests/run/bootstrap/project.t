@@ -125,27 +125,21 @@ class Locked(http.server.BaseHTTPRequestHandler):
         self.end_headers()
 server = http.server.HTTPServer(("127.0.0.1", 0), Locked)
 print(server.server_port, flush=True)
-server.serve_forever()' >port 2>/dev/null &
+server.serve_forever()' >http 2>/dev/null &
 server=$!
-wait_for 10 [ -s port ]
+wait_for 10 [ -s http ]
 if [ -x "$(git --exec-path)/git-remote-http" ]; then
-    printf '[project]\ngit = http://127.0.0.1:%s/a.git\ndirectory = %s\n' "$(cat port)" "$PWD/data/train" >locked
+    printf '[project]\ngit = http://127.0.0.1:%s/a.git\ndirectory = %s\n' "$(cat http)" "$PWD/data/train" >locked
     run setsid -w muster bootstrap -H localhost --only project --apply locked
     ok "git does not ask for a password" grep -q 'project: failed: git: .*terminal prompts disabled' err
 fi
 kill $server
-python3 -c 'import socket, time
-listener = socket.create_server(("127.0.0.1", 0))
-print(listener.getsockname()[1], flush=True)
-time.sleep(1000)' >silent &
-server=$!
-wait_for 10 [ -s silent ]
+take_port
 printf '[project]\ngit = git://127.0.0.1:%s/a.git\ncommit = %s\ndirectory = %s\ntime_limit = 1s\n' \
-    "$(cat silent)" "$one" "$PWD/data/train" >hurry
+    "$taken_port" "$one" "$PWD/data/train" >hurry
 bootstrap --apply hurry
 is "a remote that does not answer is a failure at the limit" "$rc" 1
 ok "which is named" grep -q 'project: failed: .*: not finished after 1 s' err
-kill $server
 bootstrap --undo
 printf '[data]\nmount = %s\n[project]\ngit = %s\n' "$PWD/data" "$PWD/remote.git" >conf
 bootstrap --apply conf

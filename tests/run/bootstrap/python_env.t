@@ -84,13 +84,8 @@ bootstrap --apply conf
 is "with the right file it is whole again" "$rc" 0
 
 # An index that never answers.
-python3 -c 'import socket, time
-listener = socket.create_server(("127.0.0.1", 0))
-print(listener.getsockname()[1], flush=True)
-time.sleep(1000)' >port &
-server=$!
-wait_for 10 [ -s port ]
-printf '%s\n' "--index-url http://127.0.0.1:$(cat port)/" other >needed.txt
+take_port
+printf '%s\n' "--index-url http://127.0.0.1:$taken_port/" other >needed.txt
 { cat conf && echo "time_limit = 2s"; } >hurry
 bootstrap --apply hurry
 is "an index that does not answer is a failure at the limit" "$rc" 1
@@ -104,7 +99,6 @@ kill -KILL "$(ps -o ppid= -p "$(head -1 pip)" | tr -d ' ')" # the agent's child:
 finish_run 30
 ok "a node that is cut off is a failure" not same "$rc" 0
 wait_for 10 not pip_runs
-kill $server
 needs 1
 bootstrap --apply conf
 is "the next apply completes it" "$rc" 0 || sed 's/^/#   /' err
