@@ -98,7 +98,8 @@ inodes() {
 }
 bcast src --json end.json
 is "hard links are kept" "$rc $(inodes)" "0 2 2 3 3"
-ok "... and sent once" json_says end.json "all(n['bytes_sent'] == 2000100 for n in d['nodes'])"
+# Both nodes write to one folder: what the first one has, the second one may find.
+ok "... and sent once" json_says end.json "max(n['bytes_sent'] for n in d['nodes']) == 2000100"
 echo more >>src/one
 rm to/src/three
 cp src/small to/src/small2.new
