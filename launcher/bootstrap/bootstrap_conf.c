@@ -106,6 +106,7 @@ static char *read_line(char *into, int room, void *arg);
 static int   check_line(struct reader *reader, const char *line, size_t length, size_t most);
 static int   enter_section(struct reader *reader, const char *line, size_t length);
 static int   take_setting(void *arg, const char *section, const char *name, const char *value);
+static int   refuse_name(const struct reader *reader, const char *name);
 static int   set(struct reader *reader, const char *section, const char *name, const char *value);
 static int   check_value(const struct key *key, const char *value, char *out, size_t size,
                          struct error *err);
@@ -253,6 +254,24 @@ static int take_setting(void *arg, const char *section, const char *name, const 
     return 0;
 }
 
+/* Users know their disk by a name of the kernel, which another may have after the next boot. */
+static int refuse_name(const struct reader *reader, const char *name)
+{
+    char   known[400];
+    size_t i, used = 0;
+
+    if (strcmp(reader->section, "data") == 0 && strcmp(name, "device") == 0)
+        return err_set(reader->err, "%s:%d: [data] has no setting 'device': names such as "
+                       "/dev/vdb1 may change at each boot; write label or uuid, which lsblk -f "
+                       "shows, or a marker", reader->name, reader->line);
+    for (i = 0; i < KEYS; i++)
+        if (strcmp(keys[i].section, reader->section) == 0 && used < sizeof known)
+            used += (size_t)snprintf(known + used, sizeof known - used, "%s%s",
+                                     used > 0 ? ", " : "", keys[i].name);
+    return err_set(reader->err, "%s:%d: [%s] has no setting '%.80s'; there are: %s", reader->name,
+                   reader->line, reader->section, name, known);
+}
+
 static int set(struct reader *reader, const char *section, const char *name, const char *value)
 {
     json_t      *of = json_object_get(reader->conf, reader->section), *text;
@@ -268,8 +287,7 @@ static int set(struct reader *reader, const char *section, const char *name, con
         if (strcmp(keys[i].section, reader->section) == 0 && strcmp(keys[i].name, name) == 0)
             break;
     if (i == KEYS)
-        return err_set(reader->err, "%s:%d: [%s] has no setting '%.80s'", reader->name,
-                       reader->line, reader->section, name);
+        return refuse_name(reader, name);
     if (value == NULL || value[0] == '\0')
         return 0; /* an empty value is no setting, as in muster.conf */
     if (json_object_get(of, name) != NULL)

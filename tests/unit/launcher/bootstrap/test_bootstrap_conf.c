@@ -74,7 +74,10 @@ static void mistakes(void **state)
         { "mount = /data\n", "my.conf:1: 'mount' comes before the first [section]" },
         { "\n[dat]\n", "my.conf:2: unknown section '[dat]'; there are: access" },
         { "[data\n", "my.conf:1: unknown section" },
-        { "[data]\nmont = /data\n", "my.conf:2: [data] has no setting 'mont'" },
+        { "[data]\nmont = /data\n", "my.conf:2: [data] has no setting 'mont'; there are: " },
+        { "[data]\ndevice = /dev/vdb1\n", "my.conf:2: [data] has no setting 'device': names such "
+                                          "as /dev/vdb1 may change at each boot; write label" },
+        { "[python]\npip = x\n", "has no setting 'pip'; there are: requirements, " },
         { "[data]\nmount\n", "my.conf:2: this is neither" },
         { "[data]\nmount = data\n", "'data' is not an absolute path" },
         { "[data]\nmount = /data/../etc\n", "not an absolute path without '..'" },
