@@ -125,6 +125,7 @@ static int send_signal(const struct strlist *words, char *answer, size_t size, v
     nodes = interrupt_pass_on(arg, (int)number);
     if (nodes == 0)
         return err_set(err, "no rank is running now");
+    outcome_sent(&((struct run *)arg)->outcome, (int)number);
     snprintf(answer, size, "signal %d was sent to the ranks on %zu %s", (int)number, nodes,
              nodes == 1 ? "node" : "nodes");
     return 0;

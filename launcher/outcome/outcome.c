@@ -304,6 +304,11 @@ void outcome_output_failed(struct outcome *outcome, const char *format, ...)
     va_end(ap);
 }
 
+void outcome_sent(struct outcome *outcome, int signal)
+{
+    outcome->sent = signal;
+}
+
 void outcome_unkilled(struct outcome *outcome)
 {
     outcome->is_left = true;

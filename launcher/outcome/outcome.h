@@ -85,6 +85,7 @@ struct outcome {
                             known */
     bool     is_reader_gone; /* the user has closed the pipe, and knows that output is lost */
     bool     is_left; /* processes are left that cannot be killed */
+    int      sent;    /* the last signal that muster kill has sent to all ranks; 0: none */
     uint64_t lost_bytes;
     char     output_why[256]; /* the first stream that could not be written, and why; "": none.
                                  The amount lost is not always known */
@@ -138,6 +139,8 @@ void outcome_aborted(struct outcome *outcome, int rank, int exit_code, const cha
 void outcome_reader_gone(struct outcome *outcome, const char *stream, bool ends_run);
 void outcome_output_failed(struct outcome *outcome, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* muster kill has sent a signal to all ranks: those that end by it need no other explanation. */
+void outcome_sent(struct outcome *outcome, int signal);
 /* Processes are left that cannot be killed. */
 void outcome_unkilled(struct outcome *outcome);
 void outcome_output_lost(struct outcome *outcome, uint64_t bytes);

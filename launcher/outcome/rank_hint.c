@@ -43,6 +43,8 @@ char *rank_hint(const struct outcome *outcome, int rank, const struct strlist *l
             (hint = hint_of_file(outcome, rank, lacks_file(lines->item[i]))) != NULL)
             return hint;
     }
+    if (end->signal != 0 && end->signal == outcome->sent && end->oom == NULL)
+        return xstrdup("muster kill has sent this signal to all ranks");
     if (end->signal == SIGKILL && end->oom == NULL)
         return xstrdup("muster did not send this signal: if the kernel ran out of memory, "
                        "dmesg on that node shows it");

@@ -59,6 +59,14 @@ run muster kill -s USR1 "$id"
 is "no signal to a run that is over: 2" "$rc" 2
 ok "... says so" grep -q "$id is not running" err
 
+detach -q $four sh -c 'echo ready; exec sleep 1004'
+ok "four ranks are ready" wait_for 10 lines "$kept/stdout" 4
+run muster kill -9 "$id"
+is "muster kill -9: 0" "$rc $(cat out)" "0 signal 9 was sent to the ranks on 2 nodes"
+ok "... of which they end" wait_for 20 status_says 'd["exit_status"] == 137'
+is "... and the report says who has sent it" "$(sed -n 's/^  hint: //p' "$kept/stderr")" \
+    "muster kill has sent this signal to all ranks"
+
 # ---- muster itself dies ----
 detach -q $four sleep 1003
 ok "its ranks are known" wait_for 10 status_says 'len(d["ranks"]) == 4'
