@@ -26,6 +26,8 @@ static const struct step {
     { "name", step_host_name, NULL },
     { "hosts", step_hosts_block, NULL },
     { "packages", step_packages, NULL },
+    { "driver", step_driver_lists, NULL },
+    { "driver", step_driver, NULL },
     { "data", step_data_disk, NULL },
     { "user", step_user, NULL },
     { "shell", step_shell_profile, NULL },

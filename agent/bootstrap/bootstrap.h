@@ -48,6 +48,7 @@ struct bootstrap {
     struct task_output *out;
     bool                has_swarm; /* warm: all nodes read together, later */
     bool                is_pending; /* an earlier step has found changes, not yet made */
+    bool                has_lists;  /* step driver has had apt's lists fetched */
     json_t             *facts;      /* found by the steps, for the receipt */
 };
 

@@ -74,7 +74,7 @@ static int check_driver(struct bootstrap *b, const struct gpu_driver *driver,
     if (driver->module[0] == '\0') {
         if (wanted == NULL && (count == NULL || strcmp(count, "0") == 0))
             return 0;
-        finding_fix(finding, "modprobe nvidia, or install the driver for this kernel (uname -r)");
+        finding_fix(finding, "nvidia = yes in [driver] installs and loads it; or modprobe nvidia");
         return err_set(err, "the NVIDIA driver is not loaded");
     }
     json_object_set_new(b->facts, "driver", json_string(driver->module));

@@ -23,6 +23,9 @@ step_f step_host_name;
 step_f step_hosts_block;
 /* packages.c: the packages of conf are installed, by apt or dnf, in one transaction */
 step_f step_packages;
+/* nvidia_driver.c: the NVIDIA driver is installed, by packages of the distribution, and loaded.
+ * Before it, apt knows these packages: the step can only choose then. */
+step_f step_driver_lists, step_driver;
 /* data_disk.c: the disk is found by its contents, mounted, in fstab,
  * and as large as it can be */
 step_f step_data_disk;

@@ -43,6 +43,13 @@ int gpu_count(void)
     return count;
 }
 
+int gpu_count_on_bus(void)
+{
+    struct pci_address found[GPU_MAX];
+
+    return list_bus(found, GPU_MAX);
+}
+
 int gpu_numa_nodes(int *node, int most)
 {
     struct pci_address found[GPU_MAX];

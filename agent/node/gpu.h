@@ -10,6 +10,8 @@
 #define GPU_MAX 256
 
 int gpu_count(void);
+/* The same from the PCI bus, also without a driver. */
+int gpu_count_on_bus(void);
 
 /* Stores the NUMA node of each GPU, for at most `most` GPUs; -1 if it is unknown.
  * Returns the number of GPUs. */

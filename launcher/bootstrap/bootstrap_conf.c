@@ -84,6 +84,9 @@ static const struct key {
     { "limits", "sshd_max_startups", NUMBER, 1, 100000 },
     { "limits", "sshd_client_alive_s", NUMBER, 0, 86400 },
     { "packages", "install", TEXT, 0, 0 },
+    { "driver", "nvidia", YES_NO, 0, 0 },
+    { "driver", "version", NUMBER, 1, 9999 },
+    { "driver", "time_limit", SECONDS, 0, 0 },
     { "gpus", "count", NUMBER, 0, 256 },
     { "gpus", "driver", WORD, 0, 0 },
     { "warm", "paths", PATHS, 0, 0 },
@@ -167,7 +170,7 @@ static int check_needed(const struct reader *reader)
 {
     static const char *const needed[][2] = {
         { "user", "name" }, { "python", "requirements" }, { "conda", "environment" },
-        { "project", "git" },
+        { "project", "git" }, { "driver", "nvidia" },
     };
     const json_t *section;
     size_t        i;
@@ -236,8 +239,8 @@ static int enter_section(struct reader *reader, const char *line, size_t length)
             }
     }
     return err_set(reader->err, "%s:%d: unknown section '%.*s'; there are: access, hosts, data, "
-                   "user, shell, python, conda, project, environment, limits, packages, gpus, "
-                   "warm", reader->name, reader->line,
+                   "user, shell, python, conda, project, environment, limits, packages, driver, "
+                   "gpus, warm", reader->name, reader->line,
                    (int)(length < 80 ? length : 80), line);
 }
 

@@ -30,9 +30,10 @@
 #define APPLY_S      86400.0 /* installing a package takes minutes, a warm-up hours */
 
 /* The agent's steps, in its order. */
-static const char *const step_names[] = { "key", "mesh", "name", "hosts", "packages", "data",
-                                          "user", "shell", "limits", "python", "conda",
-                                          "project", "environment", "gpus", "warm", "receipt" };
+static const char *const step_names[] = { "key", "mesh", "name", "hosts", "packages",
+                                          "driver", "data", "user", "shell", "limits", "python",
+                                          "conda", "project", "environment", "gpus", "warm",
+                                          "receipt" };
 #define STEPS (sizeof step_names / sizeof *step_names)
 
 static int     prepare(const struct run *run, void **data);
@@ -197,7 +198,7 @@ static int mark_steps(const char *list, const char *option, bool *marked, struct
                 break;
         if (i == STEPS)
             return err_set(err, "%s: there is no step '%.*s'; the steps are: key, mesh, name, "
-                           "hosts, packages, data, user, shell, limits, python, conda, "
+                           "hosts, packages, driver, data, user, shell, limits, python, conda, "
                            "project, environment, gpus, warm, receipt", option,
                            (int)(length < 80 ? length : 80), list);
         marked[i] = true;

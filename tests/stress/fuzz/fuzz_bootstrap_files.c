@@ -1,5 +1,5 @@
 /* fuzz_bootstrap_files.c - any bytes as what a node may hold: the journal, a list of what to
- * read, a file with a marked block, fstab, a disk, mountinfo, passwd
+ * read, a file with a marked block, fstab, a disk, mountinfo, passwd, os-release, apt's sources
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "packages/apt_sources.h"
 #include "bootstrap/block.h"
+#include "packages/driver_packages.h"
 #include "bootstrap/fstab.h"
 #include "journal/account.h"
 #include "journal/journal.h"
@@ -27,6 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct superblock    superblock;
     struct mounted       mounted;
     struct account       account;
+    struct driver_packages packages = { 0 };
     struct error         err = { "" };
     char                *text = xcalloc(1, size + 1), *block, *again;
 
@@ -48,6 +51,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     account_is_whole(text, text, "train", 1000);
     free(mount_of_device(text, 8, 1));
+    free(apt_sources_with(text, false, "bookworm", "contrib non-free"));
+    free(apt_sources_with(text, true, "bookworm", "contrib non-free"));
+    driver_packages_read(text, &packages);
+    driver_packages_newest(text, NULL, packages.newest);
     /* What was put in is found and replaced the next time. */
     block = block_put(text, "x\n", &err);
     if (block != NULL) {

@@ -137,6 +137,9 @@ static void mistakes_about_users_and_environments(void **state)
         { "[conda]\ntime_limit = soon\n", "my.conf:2: [conda] time_limit:" },
         { "[python]\ntime_limit = 0\n", "my.conf:2: [python] time_limit:" },
         { "[python]\ndirectory = data\n", "'data' is not an absolute path" },
+        { "[driver]\nversion = 535\n", "my.conf: [driver] has settings, but no nvidia" },
+        { "[driver]\nnvidia = 535\n", "'535' is neither yes nor no" },
+        { "[driver]\nnvidia = yes\nversion = 535-server\n", "my.conf:3: [driver] version: " },
         { "[user]\nsudo = yes\n", "my.conf: [user] has settings, but no name" },
         { "[user]\nname = train\nsudo = all\n", "'all' is neither yes nor no" },
     };
