@@ -22,6 +22,7 @@
 #include "bcast/collect_job.h"
 #include "bcast/push.h"
 #include "bootstrap/bootstrap_job.h"
+#include "bootstrap/project_push.h"
 #include "commands/commands.h"
 #include "commands/detach.h"
 #include "commands/first_hosts.h"
@@ -52,6 +53,7 @@ static int   allow_sudo(const struct options *options);
 static int   resume(const struct options *options);
 static int   exec(const struct options *options);
 static int   push(const struct options *options, struct first_hosts *first);
+static int   push_project(const struct options *options, struct first_hosts *first, int status);
 static int   run(const struct options *options);
 static int   run_on(const struct options *options, struct first_hosts *first);
 static int   find_programs(const struct options *options, struct program *program, int *status,
@@ -227,6 +229,14 @@ static int push(const struct options *options, struct first_hosts *first)
     return push_files(options, &first->selection, environ);
 }
 
+/* A step that has failed does not keep the project from the nodes that have asked for it. */
+static int push_project(const struct options *options, struct first_hosts *first, int status)
+{
+    int pushed = project_push_files(options, &first->selection, environ);
+
+    return status != 0 ? status : pushed;
+}
+
 static int run(const struct options *options)
 {
     struct first_hosts first = { 0 };
@@ -274,6 +284,8 @@ static int run_on(const struct options *options, struct first_hosts *first)
         status = detach_run(options, &plan);
     else
         status = launch_run(options, &plan, commands[options->command].job, NULL);
+    if (options->command == COMMAND_BOOTSTRAP && !options->dry_run)
+        status = push_project(options, first, status);
     if (status == EXIT_UNREACHABLE && options->hosts_guessed)
         log_error("-H %s: no such file, so it was taken as a host name", options->hosts);
     goto out;

@@ -34,7 +34,7 @@ static const struct step {
     { "limits", step_limits, NULL },
     { "python", step_python, NULL },
     { "conda", step_conda, NULL },
-    { "project", step_project, NULL },
+    { "project", step_project, pushed_project_record },
     { "environment", step_environment, NULL },
     { "gpus", step_gpus, step_gpus_free },
     { "warm", step_warm, step_warm_read },
@@ -104,6 +104,7 @@ static int read_request(struct bootstrap *b, const json_t *request, struct error
     b->hosts = json_object_get(request, "hosts");
     b->conf = json_object_get(request, "conf");
     b->steps = json_object_get(request, "steps");
+    b->list = json_object_get(request, "list");
     return 0;
 }
 

@@ -9,7 +9,7 @@
  *
  *     {"op":"look"|"mesh"|"plan"|"apply"|"undo"|"record"|"swarm-look"|"swarm", "name":"te1",
  *      "steps":["hosts", ...], "hosts":[{"name":"te1", "addr":"10.0.0.1"}, ...], "user":"root",
- *      "home":"/root", "warm":"swarm", "conf":{"data":{"mount":"/data", ...}, ...}}
+ *      "home":"/root", "warm":"swarm", "list":"...", "conf":{"data":{"mount":"/data", ...}, ...}}
  *
  * A host without "addr" did not answer. look: do nothing; the launcher waits until all nodes have
  * answered. mesh: see steps.h. swarm-look and swarm, after apply: see steps.h; with "warm" the
@@ -17,7 +17,8 @@
  * bootstrap.conf, all values as strings; but access.keys and user.keys are arrays of public keys
  * (the user gets those of access if it has none), and python.text and conda.text are the files that
  * conf names. Each step answers with one line, and may send
- * {"step":..., "progress":"text"} before it:
+ * {"step":..., "progress":"text"} before it, and {"push":true}: it wants the files of
+ * project.push, copied to project.directory, of which "list" has the entries (entry.h):
  *
  *     {"step":"hosts", "state":"ok"|"change"|"changed"|"later"|"unused"|"failed",
  *      "changes":[{"what":"...", "why":"..."}], "notes":["..."], "error":"...", "fix":"..."}
@@ -48,6 +49,8 @@ struct bootstrap {
     struct task_output *out;
     bool                has_swarm; /* warm: all nodes read together, later */
     bool                is_pending; /* an earlier step has found changes, not yet made */
+    const json_t       *list;       /* of the files of [project] push; NULL: there is none */
+    bool                has_push;   /* step project wants them, after the steps */
     bool                has_lists;  /* step driver has had apt's lists fetched */
     json_t             *facts;      /* found by the steps, for the receipt */
 };

@@ -59,6 +59,8 @@ int step_project(struct bootstrap *b, struct finding *finding, struct error *err
     struct project project = { .url = bootstrap_conf(b, "project", "git") };
     int            rc;
 
+    if (project.url == NULL && b->root[0] == '\0' && bootstrap_conf(b, "project", "push") != NULL)
+        return pushed_project_look(b, finding, err);
     if (project.url == NULL || b->root[0] != '\0') {
         finding->is_unused = true;
         return 0;

@@ -39,6 +39,9 @@ step_f step_limits;
 step_f step_python, step_conda;
 /* project.c: a checkout of git, at the commit that conf wants */
 step_f step_project;
+/* pushed_project.c: the same of a directory that the launcher copies; records its files, and asks
+ * for them */
+step_f pushed_project_look, pushed_project_record;
 /* environment.c: the interpreter at its prefix, its imports, and the versions */
 step_f step_environment;
 /* gpus.c: the driver is loaded and matches its library, and no process has a GPU open */

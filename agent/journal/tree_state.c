@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "journal/checkout.h"
+#include "journal/pushed.h"
 #include "xalloc.h"
 
 #define DEPTH 64 /* descriptors that nftw() may hold */
@@ -35,9 +36,11 @@ int tree_state_read(const char *path, struct state *state, struct error *err)
 
 int tree_state_make(const char *path, const struct state *want, struct error *err)
 {
-    if (want->exists || checkout_check(path, true, err) < 0)
-        return want->exists ? 0 : -1;
-    return remove_all(path, err);
+    int rc = want->exists ? 0 : pushed_check(path, err); /* a copy may have a .git, too */
+
+    if (rc > 0)
+        rc = checkout_check(path, true, err);
+    return rc < 0 || want->exists ? rc : remove_all(path, err);
 }
 
 void tree_state_tidy(const char *path)

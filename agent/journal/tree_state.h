@@ -1,8 +1,9 @@
 /* tree_state.h - a directory with all that is in it, as a kind of state: see state.h
  *
  * It is there or not; the commands after it fill it. So undo removes it, whatever it has come to
- * hold, but no other file system that is mounted below it; and no checkout of git with changes or
- * commits that are nowhere else. What is made in one go is made beside it, as path TREE_NEW.
+ * hold, but no other file system that is mounted below it; no checkout of git with changes or
+ * commits that are nowhere else; and no copy with files of others (pushed.h). What is made in one
+ * go is made beside it, as path TREE_NEW.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_TREE_STATE_H

@@ -9,6 +9,7 @@
 #include "doctor/checkup.h"
 #include "exit_code.h"
 
+static json_t *with_list(const struct agent *agent, const json_t *body);
 static int  echo(const json_t *request, struct task_output *out);
 static void line_cb(json_t *body, void *arg);
 static void end_cb(json_t *body, void *arg);
@@ -26,6 +27,7 @@ int task_frames_take(struct agent *agent, const struct frame *frame, const json_
     static const struct task_ops ops = { line_cb, end_cb };
     struct task_request          request;
     struct failure               failure = { .code = EXIT_INTERNAL };
+    json_t                      *whole;
 
     (void)frame;
     if (agent->task != NULL && !task_is_over(agent->task))
@@ -33,10 +35,28 @@ int task_frames_take(struct agent *agent, const struct frame *frame, const json_
     if (task_request_read(&request, body, tasks, err) < 0)
         return -1;
     task_frames_end(agent);
-    agent->task = task_begin(agent->base, &request, body, &ops, agent, &failure.why);
+    whole = with_list(agent, body);
+    blobs_clear(&agent->blobs);
+    agent->task = task_begin(agent->base, &request, whole, &ops, agent, &failure.why);
+    json_decref(whole);
     if (agent->task == NULL)
         agent_fail(agent, "task", &failure);
     return 0;
+}
+
+/* A list may have names in any encoding: its string is not UTF-8, and never printed. */
+static json_t *with_list(const struct agent *agent, const json_t *body)
+{
+    json_t            *whole = json_copy((json_t *)body), *id = json_object_get(whole, "list");
+    const struct blob *blob = NULL;
+
+    if (json_is_integer(id) && json_integer_value(id) >= 0 &&
+        json_integer_value(id) <= UINT32_MAX)
+        blob = blobs_find(&agent->blobs, (uint32_t)json_integer_value(id));
+    if (blob != NULL)
+        json_object_set_new_nocheck(whole, "list",
+                                    json_stringn_nocheck(blob->bytes, blob->size));
+    return whole;
 }
 
 void task_frames_end(struct agent *agent)

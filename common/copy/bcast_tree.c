@@ -175,6 +175,10 @@ static void add_source(struct trees *trees, const char *path, const char *to,
     trees->source_of = xreallocarray(trees->source_of, trees->source.count,
                                      sizeof *trees->source_of);
     trees->source_of[trees->source.count - 1] = tree;
+    if (trees->rules.name != NULL && strcmp(trees->rules.name, slash + 1) != 0) {
+        free(trees->tree[tree].here); /* a node that is this machine gets a copy */
+        trees->tree[tree].here = NULL;
+    }
 }
 
 static size_t tree_of(struct trees *trees, const char *root, const char *here)
@@ -259,7 +263,9 @@ static void take(struct trees *trees, FTSENT *found, struct strlist *problems)
         fts_set(trees->walk, found, FTS_SKIP);
         return;
     }
-    item.path = xstrdup(found->fts_path + (strrchr(source, '/') + 1 - source));
+    item.path = trees->rules.name != NULL
+                    ? xasprintf("%s%s", trees->rules.name, found->fts_path + strlen(source))
+                    : xstrdup(found->fts_path + (strrchr(source, '/') + 1 - source));
     fault = look(trees->rules.links, found, &item);
     if (fault == NULL && tree->items == TREE_ITEMS_MAX)
         fault = "more than 1048576 files, directories and links";

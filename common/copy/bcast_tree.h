@@ -39,6 +39,7 @@ struct tree_rules {
     enum tree_links       links;
     const struct strlist *exclude; /* patterns (path_pattern.h); NULL: none */
     const struct strlist *ignored; /* absolute paths, sorted; NULL: none */
+    const char           *name;    /* of the only path on the nodes; NULL: the same as here */
 };
 
 struct tree_item {

@@ -29,6 +29,7 @@ struct tree_rules copy_rules_of(const struct options *options, enum tree_links u
     return (struct tree_rules){
         .links = options->links == LINKS_AUTO ? usual : links[options->links],
         .exclude = &options->exclude_paths,
+        .name = options->as,
     };
 }
 

@@ -14,7 +14,7 @@
 #include "xalloc.h"
 
 static int copy(const struct options *options, const struct selection *selection,
-                char *const *here);
+                bool needs_root, char *const *here);
 static int report(const struct run *run, int status, FILE *out, FILE *err);
 
 int push_files(const struct options *options, const struct selection *selection, char *const *here)
@@ -24,7 +24,8 @@ int push_files(const struct options *options, const struct selection *selection,
     if (options->push.count == 0)
         return 0;
     pushing.args = options->push;
-    return copy(&pushing, selection, here);
+    pushing.to = NULL;
+    return copy(&pushing, selection, false, here);
 }
 
 int push_beside_agents(const struct options *options, const struct selection *selection,
@@ -44,15 +45,36 @@ int push_beside_agents(const struct options *options, const struct selection *se
     pushing.gitignore = false;
     pushing.links = LINKS_FOLLOW;
     pushing.beside_agent = true;
+    pushing.to = NULL;
     if (away.count > 0)
-        status = copy(&pushing, &away, here);
+        status = copy(&pushing, &away, false, here);
     free(word);
     free(away.node);
     return status;
 }
 
+int push_directory(const struct options *options, const struct selection *selection,
+                   const char *dir, const char *to, char *const *here)
+{
+    struct options pushing = *options;
+    const char    *name = strrchr(to, '/') + 1;
+    char          *word = xstrdup(dir), *parent = xstrndup(to, (size_t)(name - to));
+    int            status;
+
+    pushing.args = (struct strlist){ .item = &word, .count = 1 };
+    pushing.exclude_paths = pushing.push = (struct strlist){ 0 };
+    pushing.gitignore = false;
+    pushing.links = LINKS_AUTO;
+    pushing.to = parent;
+    pushing.as = name;
+    status = copy(&pushing, selection, true, here);
+    free(parent);
+    free(word);
+    return status;
+}
+
 static int copy(const struct options *options, const struct selection *selection,
-                char *const *here)
+                bool needs_root, char *const *here)
 {
     struct node_job job = bcast_job;
     struct options  pushing = *options;
@@ -62,10 +84,12 @@ static int copy(const struct options *options, const struct selection *selection
     int             status;
 
     job.report = report;
+    job.needs_root = needs_root;
     pushing.command = COMMAND_BCAST;
-    pushing.to = pushing.json = pushing.name = NULL;
+    pushing.json = pushing.name = NULL;
     pushing.show_ranks = pushing.log_dir = pushing.each_rank_log = NULL;
-    pushing.save_pid = pushing.sudo = false; /* the copies are the user's */
+    pushing.save_pid = false;
+    pushing.sudo = needs_root && options->sudo; /* else the copies are the user's */
     if (plan_make(&plan, &pushing, selection, &none, here, &err) < 0) {
         log_error("%s", err.text);
         return EXIT_USAGE;

@@ -17,4 +17,9 @@ int push_files(const struct options *options, const struct selection *selection,
 int push_beside_agents(const struct options *options, const struct selection *selection,
                        const char *dir, char *const *here);
 
+/* Copies directory dir to be directory to on each node, where root writes it. Returns as
+ * push_files() does. */
+int push_directory(const struct options *options, const struct selection *selection,
+                   const char *dir, const char *to, char *const *here);
+
 #endif

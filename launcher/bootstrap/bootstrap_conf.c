@@ -74,6 +74,7 @@ static const struct key {
     { "conda", "directory", PATH, 0, 0 },
     { "conda", "time_limit", SECONDS, 0, 0 },
     { "project", "git", URL, 0, 0 },
+    { "project", "push", TEXT, 0, 0 },
     { "project", "branch", REF, 0, 0 },
     { "project", "commit", REF, 0, 0 },
     { "project", "directory", PATH, 0, 0 },
@@ -177,13 +178,18 @@ static int check_needed(const struct reader *reader)
 
     for (i = 0; i < sizeof needed / sizeof *needed; i++) {
         section = json_object_get(reader->conf, needed[i][0]);
-        if (json_object_size(section) > 0 && json_object_get(section, needed[i][1]) == NULL)
+        if (json_object_size(section) > 0 && json_object_get(section, needed[i][1]) == NULL &&
+            json_object_get(section, "push") == NULL)
             return err_set(reader->err, "%s: [%s] has settings, but no %s", reader->name,
                            needed[i][0], needed[i][1]);
     }
     section = json_object_get(reader->conf, "project");
     if (json_object_get(section, "branch") != NULL && json_object_get(section, "commit") != NULL)
         return err_set(reader->err, "%s: [project] has both branch and commit", reader->name);
+    if (json_object_get(section, "push") != NULL &&
+        (json_object_get(section, "branch") != NULL || json_object_get(section, "commit") != NULL))
+        return err_set(reader->err, "%s: [project] branch and commit are for git, not for push",
+                       reader->name);
     return 0;
 }
 
@@ -296,6 +302,12 @@ static int set(struct reader *reader, const char *section, const char *name, con
     if (json_object_get(of, name) != NULL)
         return err_set(reader->err, "%s:%d: [%s] %s is set twice", reader->name, reader->line,
                        reader->section, name);
+    if (strcmp(reader->section, "project") == 0 &&
+        json_object_get(of, strcmp(name, "git") == 0    ? "push"
+                            : strcmp(name, "push") == 0 ? "git"
+                                                        : "") != NULL)
+        return err_set(reader->err, "%s:%d: [project] has both git and push: it is cloned, or "
+                       "copied from this machine", reader->name, reader->line);
     if (check_value(&keys[i], value, out, sizeof out, &why) < 0)
         return err_set(reader->err, "%s:%d: [%s] %s: %s", reader->name, reader->line,
                        reader->section, name, why.text);

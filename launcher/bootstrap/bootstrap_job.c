@@ -13,6 +13,7 @@
 #include "bootstrap/bootstrap_conf.h"
 #include "bootstrap/mesh_round.h"
 #include "bootstrap/node_address.h"
+#include "bootstrap/project_push.h"
 #include "bootstrap/public_key.h"
 #include "bootstrap/swarm_round.h"
 #include "exit_code.h"
@@ -129,7 +130,8 @@ static int read_conf(struct bootstrap *bootstrap, const struct options *options,
     json_object_set_new(bootstrap->conf, "access", json_pack("{s:o}", "keys", keys));
     if (read_user(bootstrap, err) < 0 || read_text(bootstrap, "python", "requirements", err) < 0)
         return -1;
-    return read_text(bootstrap, "conda", "environment", err);
+    return read_text(bootstrap, "conda", "environment", err) < 0
+               ? -1 : project_push_read(bootstrap, err);
 }
 
 /* Nodes get the key itself. */
@@ -240,6 +242,7 @@ static void forget(const struct run *run, void *data)
     json_decref(bootstrap->conf);
     json_decref(bootstrap->steps);
     json_decref(bootstrap->hosts);
+    buffer_clear(&bootstrap->pushed);
     strlist_clear(&bootstrap->names);
     free(bootstrap);
 }
@@ -280,6 +283,8 @@ static json_t *request(struct run *run, const struct node *node, int round, doub
         mesh_gather(bootstrap, run);
     }
     body = steps_request(bootstrap, run, node);
+    if (round == BOOTSTRAP_ROUND_STEPS)
+        project_push_add(bootstrap, run->node[node->index], body);
     if (round == BOOTSTRAP_ROUND_SWARM_LOOK)
         swarm_look_request(bootstrap, run, node, body);
     if (round == BOOTSTRAP_ROUND_SWARM && !swarm_request(bootstrap, run, node, body)) {
@@ -340,7 +345,8 @@ static void line(struct run *run, const struct node *node, int round, const json
     const char *text = json_string_value(json_object_get(line, "progress"));
     const char *step = json_string_value(json_object_get(line, "step"));
 
-    (void)run, (void)round;
+    (void)round;
+    project_push_line(run->job_data, node, line);
     if (text == NULL || step == NULL)
         return;
     if (isatty(STDERR_FILENO))

@@ -12,6 +12,7 @@
 #include <jansson.h>
 
 #include "bootstrap/own_key.h"
+#include "buffer.h"
 #include "options/options.h"
 #include "node/node_job.h"
 #include "strlist.h"
@@ -32,6 +33,7 @@ struct bootstrap {
     const char       *op;    /* "plan", "apply", "undo", "record" */
     json_t           *conf;  /* as in bootstrap_conf.h, plus access.keys */
     json_t           *steps; /* names of the chosen steps; NULL: all */
+    struct buffer     pushed; /* entries of [project] push; empty: none */
     json_t           *hosts; /* names and addresses; NULL: not yet known */
     struct own_key    own_key;
     struct swarm_groups *swarm; /* NULL: not yet known */

@@ -96,6 +96,7 @@ struct options {
     struct strlist env_files;
     struct strlist push;  /* paths to copy to the nodes first */
     bool  beside_agent;   /* bcast: into the agent's directory; set by push.c */
+    const char *as;       /* bcast: the name of the copy; NULL: that of the path; set by push.c */
     char *script;         /* first positional word; check: NULL */
     struct strlist args;  /* all words after the script; check: options of muster-train check;
                              bcast, collect: paths; bootstrap: conf; with roles: all their words */

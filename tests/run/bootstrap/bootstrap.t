@@ -465,6 +465,23 @@ if [ -x "$top_builddir/agent/sent/muster-check" ]; then
     ok "... on all of them" grep -q '^check passed: 4 ranks on 4 nodes' out
 fi
 
+# A directory for all of them, of which one has something else there.
+mkdir code
+echo 'import torch' >code/train.py
+printf '[project]\npush = code\ndirectory = /var/lib/train\n' >pushing
+mkdir "$nodes_dir/node2/varlib/train"
+echo mine >"$nodes_dir/node2/varlib/train/notes"
+run muster bootstrap --hostfile=hostfile --only project --apply pushing
+is "a directory is copied to the nodes" "$rc $(cat "$nodes_dir"/node[134]/varlib/train/train.py | sort -u)" \
+    "1 import torch" || sed 's/^/#   /' err
+ok "but not where the step has failed" grep -q '^node2  project: failed: /var/lib/train exists' err
+is "... at all" "$(ls -A "$nodes_dir/node2/varlib/train")" notes
+is "root has it, also where another logs in" "$(stat -c %U "$nodes_dir"/node[134]/varlib/train/train.py | sort -u)" root
+rm -r "$nodes_dir/node2/varlib/train"
+run muster bootstrap --hostfile=hostfile --only project --apply pushing
+is "once that is mended it gets it, too" "$rc $(cat "$nodes_dir/node2/varlib/train/train.py")" "0 import torch"
+ok "and the others need nothing" grep -q '^node\[1,3-4\]: nothing needs to be changed' out
+
 if [ -n "$packages" ]; then
     printf '[packages]\ninstall = muster-no-such-package\n' >misspelt
     run muster bootstrap --hostfile=hostfile --include node1 --only packages --apply misspelt

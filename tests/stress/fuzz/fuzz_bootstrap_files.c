@@ -1,5 +1,6 @@
 /* fuzz_bootstrap_files.c - any bytes as what a node may hold: the journal, a list of what to
- * read, a file with a marked block, fstab, a disk, mountinfo, passwd, os-release, apt's sources
+ * read, a file with a marked block, fstab, a disk, mountinfo, passwd, os-release, apt's sources,
+ * what was copied
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -15,6 +16,7 @@
 #include "journal/account.h"
 #include "journal/journal.h"
 #include "journal/mount_state.h"
+#include "journal/pushed.h"
 #include "journal/superblock.h"
 #include "warm/warm_sums.h"
 #include "xalloc.h"
@@ -30,6 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct mounted       mounted;
     struct account       account;
     struct driver_packages packages = { 0 };
+    struct pushed        pushed;
     struct error         err = { "" };
     char                *text = xcalloc(1, size + 1), *block, *again;
 
@@ -43,6 +46,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         warm_list_clear(&list);
     if (warm_sums_parse(text, "0123456789abcdef", &sums, &err) == 0)
         warm_sums_clear(&sums);
+    if (pushed_parse(text, size, &pushed, &err) == 0)
+        pushed_clear(&pushed);
     superblock_parse(data, size, &superblock);
     mount_find(text, "/data", &mounted);
     if (account_find(text, "train", &account))
