@@ -243,7 +243,7 @@ static const struct other_option others[] = {
       "host before those of the next", .has_arg = true },
     { "ntasks-per-gpu ntasks-per-socket gpus-per-socket", .instead = "srun's; write --num_gpus=N "
       "per host: one rank per GPU", .has_arg = true },
-    { "partition account A qos constraint reservation mem mem-per-cpu mem-per-gpu mincpus "
+    { "partition account qos constraint reservation mem mem-per-cpu mem-per-gpu mincpus "
       "cores-per-socket sockets-per-node extra-node-info core-spec thread-spec cpu-freq gpu-freq "
       "gres-flags licenses L nice priority deadline delay-boot begin dependency wckey comment "
       "switches mail-type mail-user mcs-label network power prefer tmp time-min cluster-constraint "
@@ -251,10 +251,11 @@ static const struct other_option others[] = {
       .instead = "srun's; give it to sbatch or salloc: in the job muster takes its hosts",
       .has_arg = true },
     { "exclusive overlap contiguous spread-job use-min-nodes hold immediate I reboot no-allocate Z "
-      "no-kill k exact preserve-env E unbuffered u quit-on-interrupt disable-status send-libs x11 "
+      "no-kill k exact preserve-env E unbuffered quit-on-interrupt disable-status send-libs x11 "
       "resv-ports propagate compress", FOR_WORLD, .instead = "srun's; leave it out" },
     { "accel-bind mem-bind epilog prolog task-epilog task-prolog open-mode acctg-freq wait W "
       "threads T", FOR_WORLD, .instead = "srun's; leave it out", .has_arg = true },
+    { "u", FOR_WORLD, .instead = "srun's, leave it out; or pdsh's, write --timeout=SECONDS" },
     { "kill-on-bad-exit K", FOR_WORLD, .instead = "srun's; leave it out: the first failure ends "
       "the run" },
     { "time", FOR_WORLD, .instead = "srun's; write --timeout=TIME, or give it to sbatch",
