@@ -161,6 +161,9 @@ static void tell_wrapper(const struct options *options, const char *cwd)
         log_warn("%s starts ranks itself, and would run once per %s; to let muster start them, "
                  "leave it out: muster [OPTIONS] SCRIPT", wrapper.words,
                  options->per_node ? "node" : "slot");
+    else if (wrapper.words != NULL && wrapper.is_server && !options->per_node)
+        log_warn("%s takes all GPUs of its node, and would run once per slot; write --per-node to "
+                 "run it once per node", wrapper.words);
     else if (wrapper.words != NULL && !options->per_node)
         log_warn("%s starts ranks itself, and would run once per slot; write --per-node to run it "
                  "once per node, with all its GPUs, or leave it out: muster [OPTIONS] SCRIPT",

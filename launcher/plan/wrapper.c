@@ -21,23 +21,28 @@ static const struct launcher {
     const char *argument; /* its first argument then; NULL: any */
     bool        is_module; /* Python starts it: -m NAME */
     bool        is_of_node;
+    bool        is_server; /* it starts no ranks, but takes all GPUs */
 } launchers[] = {
-    { "torchrun", NULL, false, true },
-    { "torch.distributed.run", NULL, true, true },
-    { "torch.distributed.launch", NULL, true, true },
-    { "accelerate", "launch", false, true },
-    { "accelerate.commands.launch", NULL, true, true },
-    { "llamafactory-cli", "train", false, true },
-    { "swift", "sft", false, true },
-    { "swift", "pt", false, true },
-    { "swift", "rlhf", false, true },
-    { "deepspeed", NULL, false, false },
-    { "mpirun", NULL, false, false },
-    { "mpiexec", NULL, false, false },
-    { "orterun", NULL, false, false },
-    { "horovodrun", NULL, false, false },
-    { "srun", NULL, false, false },
-    { "pdsh", NULL, false, false },
+    { "torchrun", NULL, false, true, false },
+    { "torch.distributed.run", NULL, true, true, false },
+    { "torch.distributed.launch", NULL, true, true, false },
+    { "accelerate", "launch", false, true, false },
+    { "accelerate.commands.launch", NULL, true, true, false },
+    { "llamafactory-cli", "train", false, true, false },
+    { "swift", "sft", false, true, false },
+    { "swift", "pt", false, true, false },
+    { "swift", "rlhf", false, true, false },
+    { "ray", "start", false, true, true },
+    { "vllm", "serve", false, true, true },
+    { "vllm.entrypoints.openai.api_server", NULL, true, true, true },
+    { "sglang.launch_server", NULL, true, true, true },
+    { "deepspeed", NULL, false, false, false },
+    { "mpirun", NULL, false, false, false },
+    { "mpiexec", NULL, false, false, false },
+    { "orterun", NULL, false, false, false },
+    { "horovodrun", NULL, false, false, false },
+    { "srun", NULL, false, false, false },
+    { "pdsh", NULL, false, false, false },
 };
 
 static const struct launcher *find_in_command(const char *script, const struct strlist *args);
@@ -62,7 +67,8 @@ struct wrapper wrapper_find(const struct options *options, const char *cwd)
     found = options->module ? find_launcher(script, NULL, true) : find_in_command(script, args);
     if (found != NULL || options->module)
         return (struct wrapper){ found != NULL ? xstrdup(found->name) : NULL,
-                                 found != NULL && found->is_of_node };
+                                 found != NULL && found->is_of_node,
+                                 found != NULL && found->is_server };
     if (is_shell(script) && args->count > 1 && strcmp(args->item[0], "-c") == 0) {
         text = xstrdup(args->item[1]);
         file = NULL;
@@ -77,7 +83,7 @@ struct wrapper wrapper_find(const struct options *options, const char *cwd)
         return (struct wrapper){ 0 };
     words = file != NULL ? xasprintf("%s (%s)", script_base(file), found->name)
                          : xstrdup(found->name);
-    return (struct wrapper){ words, found->is_of_node };
+    return (struct wrapper){ words, found->is_of_node, found->is_server };
 }
 
 void wrapper_clear(struct wrapper *wrapper)

@@ -15,6 +15,7 @@
 struct wrapper {
     char *words;     /* "torchrun", or "run.sh (torchrun)"; NULL: it is none, as far as is known */
     bool  is_of_node; /* it is meant to be started once on each node; false: once for all */
+    bool  is_server; /* it starts no ranks, but takes all GPUs of its node */
 };
 
 /* Looks at the command line, and if it starts a shell script, at the text of that. cwd: directory

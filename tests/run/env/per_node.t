@@ -66,6 +66,11 @@ advised torch.distributed.run python3 -m torch.distributed.run train.py
 advised torch.distributed.run -m torch.distributed.run train.py
 advised "run.sh (torchrun)" bash run.sh
 advised "run.sh (torchrun)" ./run.sh
+cp torchrun ray
+run muster --dry-run -H te1:2 ./ray start --block
+ok "ray takes all GPUs" grep -q 'ray takes all GPUs of its node, and would run once per slot; write --per-node' err
+run muster --dry-run --per-node -H te1:2 ./ray start --block
+is "... with --per-node nothing is said" "$rc $(cat err)" "0 "
 cp torchrun deepspeed
 run muster --dry-run --per-node -H te1:2 ./deepspeed train.py
 ok "deepspeed starts all nodes itself" grep -q 'deepspeed starts ranks itself, and would run once per node; .* leave it out' err

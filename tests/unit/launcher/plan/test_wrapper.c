@@ -19,62 +19,67 @@
 
 #define WORDS 5
 
+static const struct {
+    const char *words[WORDS];
+    bool        module;
+    const char *expected; /* NULL: none */
+    bool        is_of_node;
+} lines[] = {
+    { { "torchrun", "train.py" }, false, "torchrun", true },
+    { { "/opt/venv/bin/torchrun", "train.py" }, false, "torchrun", true },
+    { { "python3", "-m", "torch.distributed.run", "x.py" }, false,
+      "torch.distributed.run", true },
+    { { "python3.11", "-u", "-m", "torch.distributed.launch" }, false,
+      "torch.distributed.launch", true },
+    { { "torch.distributed.run", "x.py" }, true, "torch.distributed.run", true },
+    { { "accelerate", "launch", "x.py" }, false, "accelerate", true },
+    { { "accelerate", "config" }, false, NULL, false },
+    { { "accelerate" }, false, NULL, false },
+    { { "llamafactory-cli", "train", "x.yaml" }, false, "llamafactory-cli", true },
+    { { "swift", "sft" }, false, "swift", true },
+    { { "deepspeed", "x.py" }, false, "deepspeed", false },
+    { { "mpirun", "-np", "4" }, false, "mpirun", false },
+    { { "python3", "-m", "json.tool" }, false, NULL, false },
+    { { "python3", "-m" }, false, NULL, false },
+    { { "python3", "/usr/bin/torchrun", "x.py" }, false, "torchrun", true },
+    { { "python3", "train.py", "torchrun" }, false, NULL, false },
+    { { "train.py", "torchrun" }, false, NULL, false },
+    { { "json.tool" }, true, NULL, false },
+    { { "sh", "-c", "cd /data && torchrun train.py" }, false, "torchrun", true },
+    { { "bash", "-c", "echo torchrun" }, false, NULL, false },
+    { { "env", "A=1", "torchrun" }, false, "torchrun", true },
+    { { "nohup", "python3", "/usr/bin/torchrun" }, false, "torchrun", true },
+    { { "numactl", "-l", "torchrun" }, false, "torchrun", true },
+    { { "uv", "run", "torchrun" }, false, "torchrun", true },
+    { { "nice", "-5", "accelerate", "launch" }, false, "accelerate", true },
+    { { "nice", "-5" }, false, NULL, false },
+    { { "env" }, false, NULL, false },
+    { { "ray", "start", "--head" }, false, "ray", true },
+    { { "ray", "status" }, false, NULL, false },
+    { { "vllm", "serve", "m" }, false, "vllm", true },
+    { { "python3", "-m", "sglang.launch_server" }, false, "sglang.launch_server", true },
+    { { "bash", "nosuch.sh" }, false, NULL, false },
+    { { "bash" }, false, NULL, false },
+    { { "echo", "torchrun" }, false, NULL, false },
+};
+
 static void knows_command_lines(void **state)
 {
-    static const struct {
-        const char *words[WORDS];
-        bool        module;
-        const char *expected; /* NULL: none */
-        bool        is_of_node;
-    } cases[] = {
-        { { "torchrun", "train.py" }, false, "torchrun", true },
-        { { "/opt/venv/bin/torchrun", "train.py" }, false, "torchrun", true },
-        { { "python3", "-m", "torch.distributed.run", "x.py" }, false,
-          "torch.distributed.run", true },
-        { { "python3.11", "-u", "-m", "torch.distributed.launch" }, false,
-          "torch.distributed.launch", true },
-        { { "torch.distributed.run", "x.py" }, true, "torch.distributed.run", true },
-        { { "accelerate", "launch", "x.py" }, false, "accelerate", true },
-        { { "accelerate", "config" }, false, NULL, false },
-        { { "accelerate" }, false, NULL, false },
-        { { "llamafactory-cli", "train", "x.yaml" }, false, "llamafactory-cli", true },
-        { { "swift", "sft" }, false, "swift", true },
-        { { "deepspeed", "x.py" }, false, "deepspeed", false },
-        { { "mpirun", "-np", "4" }, false, "mpirun", false },
-        { { "python3", "-m", "json.tool" }, false, NULL, false },
-        { { "python3", "-m" }, false, NULL, false },
-        { { "python3", "/usr/bin/torchrun", "x.py" }, false, "torchrun", true },
-        { { "python3", "train.py", "torchrun" }, false, NULL, false },
-        { { "train.py", "torchrun" }, false, NULL, false },
-        { { "json.tool" }, true, NULL, false },
-        { { "sh", "-c", "cd /data && torchrun train.py" }, false, "torchrun", true },
-        { { "bash", "-c", "echo torchrun" }, false, NULL, false },
-        { { "env", "A=1", "torchrun" }, false, "torchrun", true },
-        { { "nohup", "python3", "/usr/bin/torchrun" }, false, "torchrun", true },
-        { { "numactl", "-l", "torchrun" }, false, "torchrun", true },
-        { { "uv", "run", "torchrun" }, false, "torchrun", true },
-        { { "nice", "-5", "accelerate", "launch" }, false, "accelerate", true },
-        { { "nice", "-5" }, false, NULL, false },
-        { { "env" }, false, NULL, false },
-        { { "bash", "nosuch.sh" }, false, NULL, false },
-        { { "bash" }, false, NULL, false },
-        { { "echo", "torchrun" }, false, NULL, false },
-    };
     size_t i, w;
 
     (void)state;
-    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct options options = { .script = (char *)cases[i].words[0],
-                                   .module = cases[i].module };
+    for (i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct options options = { .script = (char *)lines[i].words[0],
+                                   .module = lines[i].module };
         struct wrapper wrapper;
 
-        for (w = 1; w < WORDS && cases[i].words[w] != NULL; w++)
-            strlist_add(&options.args, cases[i].words[w]);
+        for (w = 1; w < WORDS && lines[i].words[w] != NULL; w++)
+            strlist_add(&options.args, lines[i].words[w]);
         wrapper = wrapper_find(&options, "/nowhere");
-        if ((wrapper.words == NULL) != (cases[i].expected == NULL) ||
-            (wrapper.words != NULL && strcmp(wrapper.words, cases[i].expected) != 0) ||
-            wrapper.is_of_node != cases[i].is_of_node)
-            fail_msg("%s %s: %s", cases[i].words[0], cases[i].words[1], wrapper.words);
+        if ((wrapper.words == NULL) != (lines[i].expected == NULL) ||
+            (wrapper.words != NULL && strcmp(wrapper.words, lines[i].expected) != 0) ||
+            wrapper.is_of_node != lines[i].is_of_node)
+            fail_msg("%s %s: %s", lines[i].words[0], lines[i].words[1], wrapper.words);
         wrapper_clear(&wrapper);
         strlist_clear(&options.args);
     }
