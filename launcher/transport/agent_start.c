@@ -33,8 +33,9 @@
  * that is nothing. Before each push the script writes and executes a one-line program, which
  * shows whether files can be created and executed in this place (noexec). If the disk is full,
  * the first cat exits and the second one reads the remaining bytes. If a copy is too short for
- * another reason, the sender is gone. Without any sha256 tool the script compares the size. It
- * keeps two older agents. If no directory is usable, Python holds the agent in memory. */
+ * another reason, the sender is gone. The agent gets the umask of the login, since ranks have the
+ * agent's. Without any sha256 tool the script compares the size. It keeps two older agents. If no
+ * directory is usable, Python holds the agent in memory. */
 const char agent_start_script[] =
     "exec sh -c '"
     "read n h s r; "
@@ -50,7 +51,7 @@ const char agent_start_script[] =
     "for b do f=$b/$h/muster-agent; "
     "if own \"$b\" && own \"$b/$h\" && own \"$f\" && [ -x \"$f\" ]; then "
     "if [ \"$r\" = again ]; then rm -f \"$f\"; else exec \"$f\" --nonce \"$n\"; fi; fi; done; "
-    "umask 077; set -C; w=; t=; trap \"gone; exit 1\" HUP TERM; "
+    "m=$(umask); umask 077; set -C; w=; t=; trap \"gone; exit 1\" HUP TERM; "
     "for b do d=$b/$h; f=$d/muster-agent; t=; "
     "{ mkdir -p \"${b%/*}\"; mkdir \"$b\"; } 2>/dev/null; "
     "[ -d \"$b\" ] || { no \"cannot be made\"; continue; }; "
@@ -68,7 +69,7 @@ const char agent_start_script[] =
     "chmod 700 \"$t\"; mv -f \"$t\" \"$f\" || { no \"mv failed\"; continue; }; "
     "(cd \"$b\" && ls -t | grep -x \"[0-9a-f]*\" | tail -n +4 | xargs rm -rf; "
     "find . -name \".[0-9a-f]*\" -type f -mmin +60 -exec rm -f {} + 2>/dev/null); "
-    "exec \"$f\" --nonce \"$n\"; done; "
+    "umask $m; exec \"$f\" --nonce \"$n\"; done; umask $m; "
     "if command -v python3 >/dev/null; then echo \"no place for the agent$w\" >&2; "
     "echo \"$n missing\"; exec python3 -c \"import os,sys,hashlib;n,h,s,o,p,e=sys.argv[1:];"
     "b=sys.stdin.buffer.read(int(s));hashlib.sha256(b).hexdigest()==h or sys.exit(e);"

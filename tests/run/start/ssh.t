@@ -15,7 +15,7 @@ with_config() {
 }
 
 # ---- what goes right ----
-run muster sh -c 'echo "rank $RANK of $WORLD_SIZE"'
+run muster sh -c 'umask >"umask.$RANK"; echo "rank $RANK of $WORLD_SIZE"'
 is "four ranks on two nodes" "$(sort out | tr '\n' '|')" \
     "node1:0: rank 0 of 4|node1:1: rank 1 of 4|node2:2: rank 2 of 4|node2:3: rank 3 of 4|"
 is "... exit status 0" "$rc" 0
@@ -25,8 +25,9 @@ sum=$(sha256sum <"$agent" | cut -d' ' -f1)
 is "the agent was pushed, under its hash" "$agent" "$agent1/$sum/muster-agent"
 is "... where only the user can go" "$(stat -c %a "$agent1/$sum")" 700
 before=$(stat -c '%i %Z' "$agent")
-run muster exec -S -- true
+run muster exec -S --label none -- sh -c umask
 is "the second run works" "$rc" 0
+is "... with the umask that the first one had" "$(sort -u out)" "$(sort -u umask.[0-3])"
 is "... with the agent that is there" "$(stat -c '%i %Z' "$agent")" "$before"
 echo damaged >"$agent"
 run muster exec -S -- true
