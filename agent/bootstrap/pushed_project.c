@@ -36,8 +36,7 @@ static int compare(struct finding *finding, const struct pushed *pushed, const s
 static int add(struct finding *finding, const char *directory, const struct lack *lack,
                bool is_new, struct error *err);
 static int read_list(struct bootstrap *b, struct pushed *pushed, struct error *err);
-static int write_record(const struct bootstrap *b, const struct pushed *pushed,
-                        const char *directory, struct error *err);
+static int write_record(const struct pushed *pushed, const char *directory, struct error *err);
 static void add_old(const struct pushed *pushed, const struct pushed *old, const char *directory,
                     struct buffer *all);
 
@@ -70,7 +69,7 @@ int pushed_project_record(struct bootstrap *b, struct finding *finding, struct e
         return 0;
     if (read_list(b, &pushed, err) < 0)
         return -1;
-    rc = write_record(b, &pushed, bootstrap_conf(b, "project", "directory"), err);
+    rc = write_record(&pushed, bootstrap_conf(b, "project", "directory"), err);
     if (rc == 0)
         task_output_line(b->out, json_pack("{s:b}", "push", true));
     pushed_clear(&pushed);
@@ -164,8 +163,7 @@ static int add(struct finding *finding, const char *directory, const struct lack
 
 /* --- changing --------------------------------------------------------------- */
 
-static int write_record(const struct bootstrap *b, const struct pushed *pushed,
-                        const char *directory, struct error *err)
+static int write_record(const struct pushed *pushed, const char *directory, struct error *err)
 {
     char         *temp = xasprintf("%s" TREE_NEW, directory), *path;
     bool          is_new = access(directory, F_OK) < 0;
@@ -175,7 +173,6 @@ static int write_record(const struct bootstrap *b, const struct pushed *pushed,
     int           rc = is_new ? 0 : pushed_read(directory, &old, err);
     size_t        i;
 
-    (void)b;
     for (i = 0; i < pushed->count; i++)
         pushed_put(&pushed->item[i], &all);
     add_old(pushed, &old, directory, &all);

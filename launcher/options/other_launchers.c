@@ -398,8 +398,8 @@ static const struct other_option others[] = {
       .has_arg = true },
     { "copy", FOR(EXEC), .instead = "clush's; write muster bcast PATH...", .has_arg = true },
     { "rcopy", FOR(EXEC), .instead = "clush's; write muster collect PATH...", .has_arg = true },
-    { "dest", FOR(EXEC), .instead = "clush's; write --to=DIR of muster bcast", .has_arg = true },
-    { "dest", FOR_FILES, .same = "to" },
+    { "dest", FOR(EXEC) | FOR_FILES, .instead = "clush's, which may name a file; write --to=DIR of "
+      "muster bcast or collect", .has_arg = true },
     { "show-machine-names", FOR(EXEC), .instead = "dsh's; leave it out: lines are labelled" },
     { "hide-machine-names", FOR(EXEC), .same = "label", .value = "none" },
     { "M", FOR_PDSH, .instead = "pdsh's or dsh's; leave it out: genders, ClusterShell's and dsh's "
