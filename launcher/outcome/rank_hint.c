@@ -17,6 +17,7 @@ static bool        gets_local_rank(const struct outcome *outcome, int rank);
 static const char *lacks_module(const char *line);
 static const char *lacks_file(const char *line);
 static char       *hint_of_file(const struct outcome *outcome, int rank, const char *file);
+static bool        is_hidden(const char *path);
 static char       *hint_of_module(const struct outcome *outcome, int rank, const char *python,
                                   const char *module);
 static bool        lacks_horovod_server(const char *line);
@@ -114,12 +115,25 @@ static char *hint_of_file(const struct outcome *outcome, int rank, const char *f
     if (world->options == NULL || size == 0 || file[size] == '\0')
         return NULL;
     name = xstrndup(file, size);
-    command = copy_command(world->options, node->cwd, name);
+    command = !is_hidden(name) ? copy_command(world->options, node->cwd, name) : NULL;
     if (command != NULL)
         hint = xasprintf("that node lacks a file of this machine; copy it with: %s", command);
     free(command);
     free(name);
     return hint;
+}
+
+/* A rank may write anything: no hint advises to send ~/.ssh/id_ed25519 or .netrc to its node. */
+static bool is_hidden(const char *path)
+{
+    size_t length;
+
+    for (; *path != '\0'; path += length + strspn(path + length, "/")) {
+        length = strcspn(path, "/");
+        if (path[0] == '.' && length > 1 && !(length == 2 && path[1] == '.'))
+            return true;
+    }
+    return false;
 }
 
 static char *hint_of_module(const struct outcome *outcome, int rank, const char *python,

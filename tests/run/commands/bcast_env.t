@@ -118,6 +118,12 @@ both_ran
 rm "$disk/ds.json" "$nodes_dir"/node?/disk/ds.json
 reads
 ok "... but not one that is not here, either" not grep -q hint: err
+mkdir "$disk/.keys"
+echo secret >"$disk/.keys/key"
+run muster --no_local_rank --num_gpus 1 --python "$python" --venv_script "$disk/activate.sh" \
+    reads.py "$disk/.keys/key"
+ok "... nor a hidden one" not grep -q "copy it" err
+ok "... which the rank has named" grep -q "No such file or directory: '$disk/.keys/key'" err
 
 # conda: files that are links to a cache, among each other, and up and down.
 mkdir -p "$disk/cache" "$disk/conda/bin" "$disk/conda/conda-meta" "$disk/conda/lib" \
