@@ -17,6 +17,7 @@
 
 #include "comm/peers.h"
 #include "comm/pmi_client.h"
+#include "loopback.h"
 
 #define RANKS  4
 #define MISSED "other ranks have lost this one"
@@ -24,19 +25,9 @@
 static struct peers *peers[RANKS]; /* as if each were in a process of its own */
 static const char *const label[RANKS] = { "rank 0", "rank 1", "rank 2", "rank 3" };
 
-static struct sockaddr_storage localhost(void)
-{
-    struct sockaddr_storage storage = { 0 };
-    struct sockaddr_in     *in = (struct sockaddr_in *)&storage;
-
-    in->sin_family = AF_INET;
-    in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return storage;
-}
-
 static int set_up(void **state)
 {
-    const struct sockaddr_storage address = localhost();
+    const struct sockaddr_storage address = loopback();
     struct error                  err;
     char                          text[300];
     int                           i, rank;
@@ -142,7 +133,7 @@ static void test_told(void **state)
 /* A port that takes connections, and says nothing, as that of a stopped process. */
 static void test_silent(void **state)
 {
-    struct sockaddr_storage address = localhost();
+    struct sockaddr_storage address = loopback();
     socklen_t               size = sizeof(struct sockaddr_in);
     const int               fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct error            err;

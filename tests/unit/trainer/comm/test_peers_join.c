@@ -23,6 +23,7 @@
 
 #include "comm/peers_state.h"
 #include "comm/pmi_client.h"
+#include "loopback.h"
 
 #define RANKS     4
 #define STRANGERS 300
@@ -35,16 +36,6 @@ static int           rc[RANKS];
 static double        timeout_s;
 static const char *const label[RANKS] = { "rank 0", "rank 1", "rank 2", "rank 3" };
 
-static struct sockaddr_storage localhost(void)
-{
-    struct sockaddr_storage storage = { 0 };
-    struct sockaddr_in     *in = (struct sockaddr_in *)&storage;
-
-    in->sin_family = AF_INET;
-    in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return storage;
-}
-
 static void know(int rank, int other, const struct sockaddr_storage *address)
 {
     struct error err;
@@ -56,7 +47,7 @@ static void know(int rank, int other, const struct sockaddr_storage *address)
 
 static int set_up(void **state)
 {
-    const struct sockaddr_storage address = localhost();
+    const struct sockaddr_storage address = loopback();
     struct error                  err;
     int                           i, rank;
 
@@ -326,7 +317,7 @@ static int listen_as(struct sockaddr_storage *address)
     socklen_t size = sizeof(struct sockaddr_in);
     const int port = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    *address = localhost();
+    *address = loopback();
     assert_int_equal(bind(port, (struct sockaddr *)address, size), 0);
     assert_int_equal(getsockname(port, (struct sockaddr *)address, &size), 0);
     assert_int_equal(listen(port, 50), 0);
