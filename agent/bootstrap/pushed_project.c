@@ -140,7 +140,6 @@ static int add(struct finding *finding, const char *directory, const struct lack
                bool is_new, struct error *err)
 {
     struct state   tree = { .exists = true };
-    struct strlist argv = { 0 };
     char          *what, *parent = xstrndup(directory, (size_t)(strrchr(directory, '/') -
                                                                 directory));
     int            rc = parent[0] != '\0' ? changes_add_dirs(&finding->changes, parent, err) : 0;
@@ -152,10 +151,8 @@ static int add(struct finding *finding, const char *directory, const struct lack
         what = xasprintf("%s: copy %" PRIu64 " file%s, %" PRIu64 " bytes; %" PRIu64
                          " are there already", directory, lack->files,
                          lack->files == 1 ? "" : "s", lack->bytes, lack->there);
-        strlist_add(&argv, "true"); /* muster copies them after the steps */
-        changes_add_command(&finding->changes, directory, &argv, &argv, what, WHY);
+        changes_add_later(&finding->changes, directory, what, WHY); /* after all steps */
         free(what);
-        strlist_clear(&argv);
     }
     free(parent);
     return rc;

@@ -14,6 +14,7 @@
 static struct change *append(struct changes *changes, enum state_kind kind, const char *path,
                              const char *what, const char *why);
 static void           pack(struct state *state, const struct strlist *argv);
+static bool           is_later(const struct change *change);
 static int            make(const struct changes *changes, const struct change *change,
                            const char *step, struct journal *journal, struct error *err);
 
@@ -108,6 +109,13 @@ void changes_add_command(struct changes *changes, const char *name, const struct
         pack(&change->back, back);
 }
 
+/* A command without words. */
+void changes_add_later(struct changes *changes, const char *name, const char *what,
+                       const char *why)
+{
+    append(changes, STATE_COMMAND, name, what, why);
+}
+
 static struct change *append(struct changes *changes, enum state_kind kind, const char *path,
                              const char *what, const char *why)
 {
@@ -150,9 +158,15 @@ int changes_make(const struct changes *changes, const char *step, struct journal
     size_t i;
 
     for (i = 0; i < changes->count; i++)
-        if (make(changes, &changes->item[i], step, journal, err) < 0)
+        if (!is_later(&changes->item[i]) &&
+            make(changes, &changes->item[i], step, journal, err) < 0)
             return -1;
     return 0;
+}
+
+static bool is_later(const struct change *change)
+{
+    return change->kind == STATE_COMMAND && change->want.bytes == NULL;
 }
 
 static int make(const struct changes *changes, const struct change *change, const char *step,

@@ -45,6 +45,9 @@ int changes_add_value(struct changes *changes, const char *path, const char *val
  * the command is necessary. */
 void changes_add_command(struct changes *changes, const char *name, const struct strlist *argv,
                          const struct strlist *back, const char *what, const char *why);
+/* Adds what the step makes afterwards: people see it, and changes_make() passes over it. */
+void changes_add_later(struct changes *changes, const char *name, const char *what,
+                       const char *why);
 void changes_clear(struct changes *changes);
 
 /* Records each change in the journal, then makes it. Stops at the first failure. */

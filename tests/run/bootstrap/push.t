@@ -77,6 +77,8 @@ rm data/train/model
 bootstrap --undo
 is "undo removes what muster has copied, and what Python has made of it" "$rc $(ls -A data)" "0 " ||
     sed 's/^/#   /' err
+is "and says so, of the directory alone" "$(sed 's/.*: //' out | tr '\n' '|')" \
+    "removed (undo)|1 change was undone|"
 
 # The copy is cut off: some files are old, some new, one is not whole.
 bootstrap --apply conf
