@@ -18,24 +18,24 @@
 static double          dead_in_s(const struct run *run);
 static enum policy_end end_of(const struct run *run, bool is_change);
 static enum policy_end end_by_rank(const struct run *run);
-static struct failed_rank failed_rank(const struct run *run, const struct plan *world);
 static void describe_rank(const struct run *run, const struct plan *world,
                           const struct failed_rank *failed, struct policy_event *event);
 static double          seconds(int64_t from_ns, int64_t to_ns);
 
 struct policy_event ending_describe(const struct run *run, bool is_change)
 {
-    const struct phase *phase = &run->phase;
-    int64_t             now_ns = clock_now_ns();
-    int64_t             end_ns = phase->stop_ns != 0 ? phase->stop_ns : now_ns;
-    struct failed_rank  failed;
-    struct policy_event event = {
+    const struct phase   *phase = &run->phase;
+    const struct outcome *outcome = &run->outcome;
+    int64_t               now_ns = clock_now_ns();
+    int64_t               end_ns = phase->stop_ns != 0 ? phase->stop_ns : now_ns;
+    struct failed_rank    failed;
+    struct policy_event   event = {
         .kind = POLICY_EVENT_OVER,
         .now_s = clock_now_s(),
         .end = end_of(run, is_change),
         .is_world_whole = generation_missing(run) == NULL,
-        .is_first_start = plan_is_first(run->plan) && !run->outcome.has_begun,
-        .is_left = outcome_is_left(&run->outcome),
+        .is_first_start = plan_is_first(run->plan) && !outcome->has_begun,
+        .is_left = outcome_is_left(outcome),
         .dead_in_s = dead_in_s(run),
         .ended_s = seconds(end_ns, now_ns),
     };
@@ -43,7 +43,10 @@ struct policy_event ending_describe(const struct run *run, bool is_change)
     if (phase->go_ns != 0)
         event.lived_s = seconds(phase->go_ns, end_ns);
     if (event.end == POLICY_END_RANK) {
-        failed = failed_rank(run, run->plan);
+        failed = ending_failed_rank(run, run->plan);
+        if (failed.rank < 0)
+            failed = (struct failed_rank){ outcome->aborted_by, true, outcome->cause,
+                                           outcome->cause_ns };
         describe_rank(run, run->plan, &failed, &event);
     }
     return event;
@@ -70,7 +73,7 @@ double ending_others_s(const struct run *run, const struct plan *world,
                        const struct policy *policy, bool is_change)
 {
     int                 alike = outcome_alike(&run->outcome, world, POLICY_YOUNG_S);
-    struct failed_rank  failed = failed_rank(run, world);
+    struct failed_rank  failed = ending_failed_rank(run, world);
     struct policy_event event;
 
     if (alike < 0 || alike >= outcome_ranks(&run->outcome, world))
@@ -138,14 +141,13 @@ bool ending_is_wanted(const struct run *run)
            (run->outcome.is_reader_gone && run->options->log_dir == NULL);
 }
 
-static struct failed_rank failed_rank(const struct run *run, const struct plan *world)
+struct failed_rank ending_failed_rank(const struct run *run, const struct plan *world)
 {
     const struct outcome *outcome = &run->outcome;
     struct failed_rank    failed = { .rank = outcome_first_rank(outcome, world) };
 
     if (failed.rank < 0)
-        return (struct failed_rank){ outcome->aborted_by, true, outcome->cause,
-                                     outcome->cause_ns };
+        return failed;
     failed.code = rank_end_code(&outcome->rank[failed.rank]);
     failed.at_ns = outcome->rank[failed.rank].end_ns;
     return failed;

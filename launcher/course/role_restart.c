@@ -47,7 +47,7 @@ static void                 stop(struct role_restart *role);
 static void                 look(struct role_restart *role);
 static bool                 are_all(const struct role_restart *role, enum node_state state);
 static void                 over(struct role_restart *role);
-static struct failed_rank   failed_rank_of(const struct role_restart *role);
+static struct failed_rank   failed_rank(const struct role_restart *role);
 static void                 end(struct role_restart *role, const struct policy_event *event,
                                 enum policy_why why);
 static void                 begin_wait(struct role_restart *role, const struct policy_event *event,
@@ -185,7 +185,7 @@ static bool are_all(const struct role_restart *role, enum node_state state)
 
 static void over(struct role_restart *role)
 {
-    const struct failed_rank failed = failed_rank_of(role);
+    const struct failed_rank failed = failed_rank(role);
     const int64_t            go_ns = role->go_ns != 0 ? role->go_ns : role->run->phase.go_ns;
     struct policy_event      event = ending_of_role(role->run, role->world, &failed, go_ns);
     struct policy_action     action;
@@ -200,16 +200,11 @@ static void over(struct role_restart *role)
         end(role, &event, action.why);
 }
 
-static struct failed_rank failed_rank_of(const struct role_restart *role)
+static struct failed_rank failed_rank(const struct role_restart *role)
 {
-    const struct outcome *outcome = &role->run->outcome;
-    struct failed_rank    failed = { .rank = outcome_first_rank(outcome, role->world) };
+    const struct failed_rank failed = ending_failed_rank(role->run, role->world);
 
-    if (failed.rank < 0)
-        return role->abort;
-    failed.code = rank_end_code(&outcome->rank[failed.rank]);
-    failed.at_ns = outcome->rank[failed.rank].end_ns;
-    return failed;
+    return failed.rank >= 0 ? failed : role->abort;
 }
 
 /* The failure of the role is that of the run. */
@@ -230,7 +225,7 @@ static void end(struct role_restart *role, const struct policy_event *event, enu
 static void begin_wait(struct role_restart *role, const struct policy_event *event,
                        const struct policy_action *action)
 {
-    const struct failed_rank failed = failed_rank_of(role);
+    const struct failed_rank failed = failed_rank(role);
     struct run              *run = role->run;
     char                     why[GENERATION_WORDS_SIZE];
 
