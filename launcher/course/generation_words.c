@@ -281,7 +281,7 @@ const char *generation_missing(const struct run *run)
     size_t i;
 
     for (i = 0; i < run->plan->nodes; i++)
-        if (run->node[i]->state == NODE_FAILED)
+        if (run->node[i]->state == NODE_FAILED || run->node[i]->failure != NULL)
             return plan_label(run->node[i]->plan);
     for (i = 0; i < run->plan->nodes; i++)
         if (run->node[i]->state != NODE_STAYING)

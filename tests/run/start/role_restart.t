@@ -140,6 +140,36 @@ finish_run 30
 is "a node is lost while its role waits" "$rc" 69
 ok "... says so" grep -q 'node2  staying  muster-agent was killed by SIGKILL' err
 
+# It cannot start again: its directory is gone.
+mkdir gone
+cat >leaves <<'END'
+#!/bin/sh
+[ "$RANK" = 0 ] || exec sleep 1000
+rmdir ../gone
+exit 5
+END
+chmod +x leaves
+run muster -H $hosts --restart=role --max-restarts 2 --role train:2 sleep 1000 : --role gen:2 --cwd "$PWD/gone" ../leaves
+is "no start of the next generation: its status" "$rc" 126
+ok "... names the node" grep -q '^muster: no restart: not every node is there (node2)$' err
+ok "... and what is wrong there" grep -q 'node2  prepare  cannot enter the working directory' err
+
+# A hang is of all roles, also where one has started again.
+cat >hangs <<'END'
+#!/bin/sh
+echo "$MUSTER_GENERATION"
+case $MUSTER_ROLE.$MUSTER_GENERATION in
+gen.0) exit 5 ;;
+gen.2 | train.1) exit 0 ;;
+esac
+exec sleep 1000
+END
+chmod +x hangs
+run muster -H $hosts --restart=role --max-restarts 2 --restart-delay 0 --hang-timeout 1 --role train:1 ./hangs : --role gen:1 ./hangs
+is "a hang starts all roles again" "$rc $(sort out | tr '\n' '|')" \
+    "0 gen node1:0: 0|gen node1:0: 1|gen node1:0: 2|train node1:0: 0|train node1:0: 1|"
+ok "... says so" grep -q '^muster: generation 1: hang: .*; 2 ranks on 2 nodes start again; restart 1 of 2$' err
+
 # A launcher that was killed: no number is used twice
 start muster -H $hosts --name again --restart=role --max-restarts 1 --restart-delay 1000 --role train:2 \
     sh -c '[ "$MUSTER_GENERATION" = 2 ] || exec sleep 1000' : --role gen:2 sh -c 'echo $MUSTER_GENERATION; [ "$MUSTER_GENERATION" = 2 ]'
