@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "plan/environ.h"
 #include "utf8.h"
 #include "xalloc.h"
 
@@ -37,7 +38,7 @@ static void add_names(const struct strlist *given, struct strlist *names)
         if (strncmp(given->item[i], option, strlen(option)) != 0)
             continue;
         name = given->item[i] + strlen(option);
-        if (!strlist_has(names, name))
+        if (!strlist_has(names, name) && !environ_is_pattern(name) && !environ_is_left_out(name))
             strlist_add(names, name);
     }
 }

@@ -15,8 +15,9 @@
 #include "options/options.h"
 #include "strlist.h"
 
-/* Appends the names of the variables that --env gives to the ranks of the run, each once; not those
- * of muster.conf and --env-file, which muster resume reads again. */
+/* Appends the names of the variables that --env gives to the ranks of the run, each once; not its
+ * patterns and what it leaves out, nor those of muster.conf and --env-file, which muster resume
+ * reads again. */
 void resume_line_variables(const struct options *options, struct strlist *names);
 
 /* Returns the line for the run id; names: as above. The caller frees it. */

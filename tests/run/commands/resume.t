@@ -30,7 +30,7 @@ mkdir work elsewhere
 cd work || exit 1
 printf 'node1 slots=2\nnode2 slots=1\n' >hosts
 # They are to be there still when muster resume looks for them.
-run env MUSTER_GRACE="$(stretched 2)" LAST=1 muster --detach --hostfile hosts --env TOKEN=first --env LAST \
+run env MUSTER_GRACE="$(stretched 2)" LAST=1 muster --detach --hostfile hosts --env TOKEN=first --env LAST --env 'LAS?' --env=-NOT \
     --reconnect 1 --log-dir logs --name resumed ../rank 'a b' --x
 id=$(cat out)
 stdout=$HOME/.local/state/muster/runs/$id/stdout

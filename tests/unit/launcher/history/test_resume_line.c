@@ -37,6 +37,8 @@ static void test_names(void **state)
     (void)state;
     strlist_add(&options.given, "--env-file=a");
     strlist_add(&options.given, "--env=TOKEN");
+    strlist_add(&options.given, "--env=HF_*"); /* no one variable */
+    strlist_add(&options.given, "--env=-HF_TOKEN");
     strlist_add(&options.given, "--hosts=--env=X");
     strlist_add(&role[0].given, "--env=TOKEN");
     strlist_add(&role[1].given, "--env=LAST");
