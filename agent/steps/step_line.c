@@ -15,7 +15,8 @@ struct cursor {
     const char *at, *end;
 };
 
-typedef bool form_parser(struct cursor line, int64_t *step);
+/* *most: the last step that there will be, if the line has it. */
+typedef bool form_parser(struct cursor line, int64_t *step, int64_t *most);
 
 static form_parser muster_train, deepspeed, megatron, torchtitan, nanogpt, hugging_face, rich, tqdm;
 
@@ -42,7 +43,7 @@ static void skip_blanks(struct cursor *line);
 static bool take_number(struct cursor *line, int64_t *number);
 static bool take_decimal(struct cursor *line, int64_t *millionths);
 static bool take_time(struct cursor *line);
-static bool find_of(struct cursor *line, int64_t *number);
+static bool find_of(struct cursor *line, int64_t *number, int64_t *most);
 static bool is_digit(char c);
 
 bool step_line_parse(const char *line, size_t size, struct step_line *found)
@@ -73,12 +74,12 @@ const char *step_form_name(enum step_form form)
 
 static bool parse_part(struct cursor part, struct step_line *found)
 {
-    int64_t        step;
+    int64_t        step, most = -1;
     enum step_form form;
 
-    for (form = STEP_FORM_NONE + 1; form < STEP_FORMS; form++)
-        if (forms[form].parse(part, &step)) {
-            *found = (struct step_line){ form, step };
+    for (form = STEP_FORM_NONE + 1; form < STEP_FORMS; form++, most = -1)
+        if (forms[form].parse(part, &step, &most)) {
+            *found = (struct step_line){ form, step, most };
             return true;
         }
     return false;
@@ -105,50 +106,50 @@ static size_t without_colours(const char *from, size_t size, char *to)
 
 /* --- the forms --------------------------------------------------------------- */
 
-static bool muster_train(struct cursor line, int64_t *step)
+static bool muster_train(struct cursor line, int64_t *step, int64_t *most)
 {
-    int64_t most;
-
     return take(&line, "step ") && take_number(&line, step) && take(&line, "/") &&
-           take_number(&line, &most) && take(&line, "  loss ");
+           take_number(&line, most) && take(&line, "  loss ");
 }
 
-static bool deepspeed(struct cursor line, int64_t *step)
+static bool deepspeed(struct cursor line, int64_t *step, int64_t *most)
 {
+    (void)most;
     return find(&line, "step=") && take_number(&line, step) && take(&line, ", skipped=");
 }
 
-static bool megatron(struct cursor line, int64_t *step)
+static bool megatron(struct cursor line, int64_t *step, int64_t *most)
 {
-    int64_t most;
-
     if (!find(&line, "iteration "))
         return false;
     skip_blanks(&line);
     if (!take_number(&line, step) || !take(&line, "/"))
         return false;
     skip_blanks(&line);
-    return take_number(&line, &most) && take(&line, " |");
+    return take_number(&line, most) && take(&line, " |");
 }
 
-static bool torchtitan(struct cursor line, int64_t *step)
+static bool torchtitan(struct cursor line, int64_t *step, int64_t *most)
 {
+    (void)most;
     if (!find(&line, "step: "))
         return false;
     skip_blanks(&line);
     return take_number(&line, step) && take(&line, "  ") && line.at < line.end;
 }
 
-static bool nanogpt(struct cursor line, int64_t *step)
+static bool nanogpt(struct cursor line, int64_t *step, int64_t *most)
 {
+    (void)most;
     return take(&line, "iter ") && take_number(&line, step) && take(&line, ": loss ");
 }
 
 /* A dict of Python or JSON; the numbers may be quoted. */
-static bool hugging_face(struct cursor line, int64_t *step)
+static bool hugging_face(struct cursor line, int64_t *step, int64_t *most)
 {
     char quote[2] = "", key[] = "?epoch?: ";
 
+    (void)most;
     skip_blanks(&line);
     if (!take(&line, "{") || line.at == line.end || (*line.at != '\'' && *line.at != '"'))
         return false;
@@ -159,17 +160,17 @@ static bool hugging_face(struct cursor line, int64_t *step)
     return take_decimal(&line, step);
 }
 
-static bool rich(struct cursor line, int64_t *step)
+static bool rich(struct cursor line, int64_t *step, int64_t *most)
 {
-    while (find_of(&line, step))
+    while (find_of(&line, step, most))
         if (take(&line, " ") && take_time(&line) && take(&line, " "))
             return true;
     return false;
 }
 
-static bool tqdm(struct cursor line, int64_t *step)
+static bool tqdm(struct cursor line, int64_t *step, int64_t *most)
 {
-    while (find_of(&line, step))
+    while (find_of(&line, step, most))
         if (take(&line, " [") && take_time(&line) && take(&line, "<"))
             return true;
     return false;
@@ -257,22 +258,25 @@ static bool take_time(struct cursor *line)
 }
 
 /* Finds "12/100", or tqdm's "12/?", as a word, and goes behind it. */
-static bool find_of(struct cursor *line, int64_t *number)
+static bool find_of(struct cursor *line, int64_t *number, int64_t *most)
 {
     const char   *slash = line->at, *begin = line->at;
     struct cursor part;
-    int64_t       most;
 
     while ((slash = memchr(slash, '/', (size_t)(line->end - slash))) != NULL) {
         for (part.at = slash; part.at > begin && is_digit(part.at[-1]); part.at--)
             ;
         part.end = slash;
         line->at = slash + 1;
-        if (part.at < slash && (part.at == begin || part.at[-1] == ' ') &&
-            take_number(&part, number) && part.at == slash &&
-            (take_number(line, &most) || take(line, "?")))
-            return true;
         slash++;
+        if (part.at == part.end || (part.at > begin && part.at[-1] != ' ') ||
+            !take_number(&part, number) || part.at < part.end)
+            continue;
+        if (take_number(line, most))
+            return true;
+        *most = -1;
+        if (take(line, "?"))
+            return true;
     }
     return false;
 }

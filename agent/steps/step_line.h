@@ -38,6 +38,7 @@ enum step_form {
 struct step_line {
     enum step_form form;
     int64_t        step; /* not negative */
+    int64_t        most; /* the last step that there will be; -1: the line does not say */
 };
 
 /* Lines are looked at up to here. */

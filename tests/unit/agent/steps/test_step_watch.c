@@ -1,0 +1,177 @@
+/* test_step_watch.c - which output of a rank counts as steps
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "steps/step_watch.h"
+#include "xalloc.h"
+
+static struct step_watch watch;
+static int64_t           now_ns;
+
+static int begin(void **state)
+{
+    (void)state;
+    step_watch_begin(&watch, NULL);
+    now_ns = 0;
+    return 0;
+}
+
+static void add(const char *bytes)
+{
+    char *copy = xmemdup(bytes, strlen(bytes) + 1);
+
+    step_watch_add(&watch, copy, strlen(bytes), ++now_ns);
+    free(copy);
+}
+
+/* It has counted so many steps, this one last, when these bytes came. */
+static void expect(uint64_t count, int64_t step, int64_t at_ns)
+{
+    assert_int_equal(watch.count, count);
+    assert_int_equal(step_watch_step(&watch), step);
+    assert_int_equal(watch.at_ns, at_ns);
+}
+
+static void test_lines(void **state)
+{
+    (void)state;
+    expect(0, -1, 0);
+    add("Map: loading\niter 0: loss 2, time 1ms\n");
+    expect(1, 0, 1);
+    add("iter 1: loss 2\niter 2: loss 2\nalive\n");
+    expect(3, 2, 2);
+    add("alive\niter 2: loss 2\n");
+    expect(3, 2, 2);
+    assert_int_equal(watch.form, STEP_FORM_NANOGPT);
+}
+
+/* Lines come in parts, and a bar never ends. */
+static void test_parts(void **state)
+{
+    const char *line = "iter 7: loss 2\n";
+
+    (void)state;
+    for (; *line != '\0'; line++)
+        add((char[]){ *line, '\0' });
+    expect(1, 7, 13);
+    add("\r  1%|  | 1/100 [00:01<01:39,");
+    expect(2, 7, 16);
+    add("  1.00s/it]");
+    add("\r  2%|  | 2/100 [00:02<01:38,  1.00s/it]");
+    expect(3, 7, 18);
+    add("\r  2%|  | 2/100 [00:05<01:38,  1.00s/it]"); /* it is drawn again, and nothing was done */
+    expect(3, 7, 18);
+}
+
+/* The number shown is that of the most exact form; all forms count. */
+static void test_forms(void **state)
+{
+    (void)state;
+    add(" 50%|  | 500/1000 [00:01<00:01, 500it/s]\n");
+    expect(1, 500, 1);
+    add("step=10, skipped=0, lr=\n");
+    expect(2, 10, 2);
+    add("  1%|  | 1/100 [00:01<00:01, 1it/s]\n");
+    expect(3, 10, 3);
+    assert_int_equal(watch.form, STEP_FORM_DEEPSPEED);
+}
+
+/* At the end of a training, or of a part of it, nothing more has to come. */
+static void test_last(void **state)
+{
+    (void)state;
+    add("step 9/10  loss 1\n");
+    assert_false(watch.is_last);
+    add("step 10/10  loss 1\n");
+    assert_true(watch.is_last);
+    add("iter 11: loss 1\n");
+    assert_false(watch.is_last);
+    add("11/? [00:01<?, ?it/s]\n");
+    assert_false(watch.is_last);
+}
+
+/* A rank that floods: the end of each read counts. */
+static void test_flood(void **state)
+{
+    size_t size = 200000, used = 0;
+    char  *bytes = xmalloc(size + 100);
+    int    step = 0;
+
+    (void)state;
+    while (used < size)
+        used += (size_t)sprintf(bytes + used, "iter %d: loss 2\n", step++);
+    step_watch_add(&watch, bytes, used, 1);
+    assert_int_equal(step_watch_step(&watch), step - 1);
+    assert_true(watch.count < STEP_WATCH_READ_MAX / 10);
+    memset(bytes, 'x', size);
+    step_watch_add(&watch, bytes, size, 2);
+    step_watch_add(&watch, "\niter 9: loss 1\n", 16, 3);
+    expect(watch.count, 9, 3);
+    free(bytes);
+}
+
+/* The number may not be cut where a read is cut. */
+static void test_cut(void **state)
+{
+    char *bytes = xmalloc(2 * STEP_WATCH_READ_MAX);
+    char *at = bytes + STEP_WATCH_READ_MAX - 3;
+
+    (void)state;
+    memset(bytes, ' ', 2 * STEP_WATCH_READ_MAX);
+    memcpy(at, "1112/9999 [00:01<00:01, 1it/s]\n", 31);
+    step_watch_add(&watch, bytes, 2 * STEP_WATCH_READ_MAX, 1);
+    expect(0, -1, 0);
+    free(bytes);
+}
+
+static void test_pattern(void **state)
+{
+    struct error err;
+    regex_t      pattern;
+
+    (void)state;
+    assert_int_equal(step_pattern_compile("batch ([0-9]+) of", &pattern, &err), 0);
+    step_watch_begin(&watch, &pattern);
+    add("iter 1: loss 2\nbatch 12 of 100\n");
+    expect(1, 12, 1);
+    add("batch 12 of 100\nbatch x of 100\n");
+    expect(1, 12, 1);
+    add("batch 12345678901234567 of 100\n");
+    expect(1, 12, 1);
+    add("1 batch 13 of 100");
+    expect(2, 13, 4);
+    regfree(&pattern);
+    assert_int_equal(step_pattern_compile("^done", &pattern, &err), 0);
+    step_watch_begin(&watch, &pattern);
+    add("done\ndone\nundone\n");
+    expect(2, -1, 5);
+    regfree(&pattern);
+    assert_int_equal(step_pattern_compile("a(b", &pattern, &err), -1);
+    assert_non_null(strstr(err.text, "'a(b' is no extended regular expression: "));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_lines, begin),
+        cmocka_unit_test_setup(test_parts, begin),
+        cmocka_unit_test_setup(test_forms, begin),
+        cmocka_unit_test_setup(test_last, begin),
+        cmocka_unit_test_setup(test_flood, begin),
+        cmocka_unit_test_setup(test_cut, begin),
+        cmocka_unit_test_setup(test_pattern, begin),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
