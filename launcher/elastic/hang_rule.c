@@ -1,0 +1,33 @@
+/* hang_rule.c - see hang_rule.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "elastic/hang_rule.h"
+
+enum hang_verdict hang_judge(const struct hang_signs *signs, double *limit_s)
+{
+    *limit_s = hang_idle_limit_s(signs);
+    if (signs->idle_s >= *limit_s)
+        return HANG_IDLE;
+    *limit_s = hang_step_limit_s(signs);
+    return signs->step_s >= 0 && *limit_s >= 0 && signs->step_s >= *limit_s ? HANG_NO_STEP
+                                                                            : HANG_NO;
+}
+
+/* A checkpoint may take as long as the longest pause so far. */
+double hang_idle_limit_s(const struct hang_signs *signs)
+{
+    double learnt_s = step_pace_limit_s(signs->pace);
+
+    if (signs->limit_s >= 0)
+        return signs->limit_s;
+    return learnt_s > HANG_AUTO_IDLE_S ? learnt_s : HANG_AUTO_IDLE_S;
+}
+
+double hang_step_limit_s(const struct hang_signs *signs)
+{
+    double limit_s = signs->limit_s >= 0 ? signs->limit_s : step_pace_limit_s(signs->pace);
+
+    return signs->is_last_step && limit_s < HANG_AFTER_LAST_S ? HANG_AFTER_LAST_S : limit_s;
+}
