@@ -94,6 +94,7 @@ enum frame_type {
     FRAME_WINDOW,    /* L>A u32 u32: rows and columns of the user's terminal */
     FRAME_SUDO,      /* L>A json: become root; A>L json: sudo wants a password, or it is done */
     FRAME_PASSWORD,  /* L>A raw: for sudo */
+    FRAME_STEPS,     /* A>L json: the steps that the ranks here have reported */
     FRAME_TYPE_COUNT
 };
 

@@ -65,6 +65,7 @@ void node_plan_clear(struct node_plan *plan)
     free(plan->rank);
     strlist_clear(&plan->env);
     free(plan->run_id);
+    free(plan->progress);
     free(plan->launcher);
     free(plan->cwd);
     free(plan->script);
@@ -131,6 +132,7 @@ static int read_paths(struct reader *in, struct node_plan *plan)
         get_path(in, "venv_script", &plan->venv_script) < 0 ||
         get_path(in, "pid_file", &plan->pid_file) < 0 ||
         get_path(in, "notice_file", &plan->notice_file) < 0 ||
+        get_path(in, "progress", &plan->progress) < 0 ||
         get_path(in, "ckpt_marker", &plan->ckpt_marker) < 0)
         return -1;
     return get_list(in, "env", true, &plan->env);

@@ -45,6 +45,7 @@ struct node_plan {
     int            world_size, node_rank, node_count;
     double         grace_s, heartbeat_s, lease_s;
     double         hang_s;    /* 0: no --hang-timeout */
+    char          *progress;  /* --progress; NULL: the known forms of a step's line */
     double         replace_s; /* how long another run of this name may take to end; 0: it is
                                  not asked to end */
     uint32_t       credit;

@@ -191,6 +191,7 @@ static void set_stream(struct rank *rank, struct stream *stream)
 {
     struct ranks *ranks = rank->ranks;
 
+    step_watch_begin(&stream->steps, ranks->progress);
     stream->log = rank->log;
     stream->to_frames = ranks->plan->log_dir == NULL || ranks->plan->log_console;
     stream->changed = ranks->ops->output;
@@ -286,6 +287,15 @@ void rank_maybe_report(struct rank *rank)
 static void tell(struct rank *rank, enum frame_type type, json_t *body)
 {
     rank->ranks->ops->tell(type, rank->plan->rank, body, rank->ranks->arg);
+}
+
+bool rank_has_stepped(struct rank *rank)
+{
+    uint64_t steps = rank->out.steps.count + rank->err.steps.count;
+    bool     is_new = steps != rank->steps;
+
+    rank->steps = steps;
+    return is_new;
 }
 
 bool rank_is_silent(const struct rank *rank)

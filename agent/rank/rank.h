@@ -48,6 +48,7 @@ struct rank {
     struct log_file             *log; /* NULL: none */
     struct input                 input;
     struct stream                out, err; /* with a terminal err is not open */
+    uint64_t                     steps; /* of both, as rank_has_stepped() last saw them */
     struct bufferevent          *pmi; /* NULL: none, or closed */
     struct event                *late;
     bool                         is_late;
@@ -88,6 +89,9 @@ void rank_shard_answer(struct rank *rank, const void *line, size_t size);
 
 /* Sends EXIT if it is due. */
 void rank_maybe_report(struct rank *rank);
+
+/* Has its output named a step since the last call? */
+bool rank_has_stepped(struct rank *rank);
 
 /* True if the ends of both streams were sent, or there were no streams. */
 bool rank_is_silent(const struct rank *rank);

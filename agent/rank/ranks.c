@@ -18,6 +18,7 @@
  * socket in both directions. */
 #define FORKING_MAX 16
 
+static int          compile_progress(struct ranks *ranks, struct failure *failure);
 static int          find_pmix(struct ranks *ranks, struct failure *failure);
 static struct rank *rank_of(struct ranks *ranks, const struct guard_message *message);
 
@@ -49,6 +50,7 @@ bool ranks_clear(struct ranks *ranks)
     free(ranks->pmix_path);
     open_mpi_watch_free(ranks->open_mpi);
     bind_clear(&ranks->binding);
+    step_pattern_free(ranks->progress);
     *ranks = (struct ranks){ 0 };
     return is_alone;
 }
@@ -57,12 +59,25 @@ int ranks_prepare(struct ranks *ranks, const struct strlist *base, struct failur
 {
     int i, threads;
 
-    if (prepare_binding(ranks->plan, base, &ranks->binding, &threads, failure) < 0)
+    if (compile_progress(ranks, failure) < 0 ||
+        prepare_binding(ranks->plan, base, &ranks->binding, &threads, failure) < 0)
         return -1;
     for (i = 0; i < ranks->count; i++)
         if (rank_prepare(&ranks->rank[i], base, threads, failure) < 0)
             return -1;
     return find_pmix(ranks, failure);
+}
+
+/* The launcher has compiled it, too, but perhaps with another libc. */
+static int compile_progress(struct ranks *ranks, struct failure *failure)
+{
+    struct error why;
+
+    if (ranks->plan->progress == NULL)
+        return 0;
+    ranks->progress = step_pattern_new(ranks->plan->progress, &why);
+    return ranks->progress != NULL
+               ? 0 : failure_set(failure, EXIT_USAGE, "", "--progress: %s", why.text);
 }
 
 /* All ranks run the same program. */

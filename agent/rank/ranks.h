@@ -9,6 +9,7 @@
 #ifndef MUSTER_AGENT_RANKS_H
 #define MUSTER_AGENT_RANKS_H
 
+#include <regex.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -60,6 +61,7 @@ struct ranks {
     int64_t                 stopped_ns; /* when a stop began, whatever caused it; 0: no stop */
     struct binding          binding;
     struct memory           memory;
+    regex_t                *progress; /* --progress; NULL: none */
     struct pmi             *pmi; /* NULL: none */
     char                   *pmix_path; /* of muster-pmix; NULL: the ranks do not need it */
     struct pmix            *pmix; /* NULL: not started */

@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "fd.h"
 #include "xalloc.h"
 #include "xevent.h"
@@ -20,6 +21,7 @@ static void    begin(struct stream *stream, struct event_base *base, enum frame_
                       int fd);
 static void    readable_cb(evutil_socket_t fd, short what, void *arg);
 static ssize_t read_some(struct stream *stream);
+static void    look_for_steps(struct stream *stream, struct evbuffer *in, size_t got);
 static void    end_reading(struct stream *stream);
 static void    count_unread(struct stream *stream);
 static void    keep(struct stream *stream, struct evbuffer *fresh);
@@ -160,14 +162,29 @@ static ssize_t read_some(struct stream *stream)
     if (got < 0 && error == EIO && stream->is_terminal)
         got = 0;
 
-    if (got > 0)
+    if (got > 0) {
         stream->read_bytes += (uint64_t)got;
+        look_for_steps(stream, into, (size_t)got);
+    }
     if (got > 0 && is_kept)
         keep(stream, into);
     if (is_kept)
         evbuffer_free(into);
     errno = error;
     return got;
+}
+
+/* The last bytes of in were just read. */
+static void look_for_steps(struct stream *stream, struct evbuffer *in, size_t got)
+{
+    char                last[STEP_WATCH_READ_MAX];
+    size_t              size = got < sizeof last ? got : sizeof last;
+    struct evbuffer_ptr from;
+
+    if (evbuffer_ptr_set(in, &from, evbuffer_get_length(in) - size, EVBUFFER_PTR_SET) < 0 ||
+        evbuffer_copyout_from(in, &from, last, size) != (ssize_t)size)
+        xalloc_die();
+    step_watch_add(&stream->steps, last, size, got > size, clock_now_ns());
 }
 
 static void end_reading(struct stream *stream)

@@ -18,6 +18,7 @@
 #include "err.h"
 #include "frame.h"
 #include "rank/log_file.h"
+#include "steps/step_watch.h"
 
 #define STREAM_WAITING_MAX (2u << 20) /* bytes; twice that for both streams of a rank */
 #define STREAM_LINE_MAX    (1u << 20) /* more, to complete a line; then it is cut */
@@ -41,6 +42,7 @@ struct stream {
     bool              end_sent;
     struct log_file  *log;       /* NULL: no file; borrowed */
     bool              to_frames; /* false: output is written only to the file */
+    struct step_watch steps;
     uint64_t          read_bytes;
     uint64_t          lost_bytes;   /* bytes left out of the frames */
     uint64_t          unread_bytes; /* bytes at least; the pipe could not be read */

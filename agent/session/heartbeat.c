@@ -18,6 +18,7 @@
 #include "lease.h"
 #include "node/test_switch.h"
 #include "plan/open_mpi.h"
+#include "session/step_report.h"
 #include "xalloc.h"
 #include "xevent.h"
 
@@ -170,12 +171,16 @@ void heartbeat_send(struct agent *agent)
     unsigned char now[8];
     struct frame  ping = { .type = FRAME_PING, .generation = agent->generation,
                            .body = now, .size = sizeof now };
+    json_t       *steps;
 
     if (agent->link.is_lost || agent->link.is_cut || agent->state == AGENT_DONE)
         return; /* the link would wait for the ACK of a frame after DONE */
     if (agent->state == AGENT_RUNNING && agent->plan.hang_s > 0)
         agent_send(agent, FRAME_IDLE, 0, json_pack("{s:f}", "idle_s",
                                                    idle_seconds(&agent->idle, agent)));
+    if (agent->state == AGENT_RUNNING && !agent->plan.is_exec &&
+        (steps = step_report(&agent->ranks)) != NULL)
+        agent_send(agent, FRAME_STEPS, 0, steps);
     resend_queue_put_ack(&agent->link.resend, agent->generation);
     put_u64(now, (uint64_t)clock_boot_ns());
     frame_put(agent->link.wire, &ping);

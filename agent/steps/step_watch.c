@@ -5,7 +5,10 @@
 
 #include "steps/step_watch.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "xalloc.h"
 
 #define NUMBER_MAX 15 /* digits of a step */
 
@@ -15,15 +18,26 @@ static void look(struct step_watch *watch, int64_t now_ns);
 static bool match(const struct step_watch *watch, struct step_line *found);
 static void note(struct step_watch *watch, const struct step_line *found, int64_t now_ns);
 
-int step_pattern_compile(const char *text, regex_t *pattern, struct error *err)
+regex_t *step_pattern_new(const char *text, struct error *err)
 {
-    char why[200];
-    int  rc = regcomp(pattern, text, REG_EXTENDED);
+    regex_t *pattern = xcalloc(1, sizeof *pattern);
+    char     why[200];
+    int      rc = regcomp(pattern, text, REG_EXTENDED);
 
     if (rc == 0)
-        return 0;
+        return pattern;
     regerror(rc, pattern, why, sizeof why);
-    return err_set(err, "'%.100s' is no extended regular expression: %s", text, why);
+    free(pattern);
+    err_set(err, "'%.100s' is not an extended regular expression: %s", text, why);
+    return NULL;
+}
+
+void step_pattern_free(regex_t *pattern)
+{
+    if (pattern == NULL)
+        return;
+    regfree(pattern);
+    free(pattern);
 }
 
 void step_watch_begin(struct step_watch *watch, const regex_t *pattern)
@@ -36,12 +50,13 @@ void step_watch_begin(struct step_watch *watch, const regex_t *pattern)
 }
 
 /* A bar has no newline: what has come of a line counts at once. */
-void step_watch_add(struct step_watch *watch, const char *bytes, size_t size, int64_t now_ns)
+void step_watch_add(struct step_watch *watch, const char *bytes, size_t size, bool is_cut,
+                    int64_t now_ns)
 {
     const char *at = bytes, *end = bytes + size, *next;
 
-    if (size > STEP_WATCH_READ_MAX) {
-        at = end_of_line(end - STEP_WATCH_READ_MAX, end);
+    if (is_cut) {
+        at = end_of_line(at, end);
         watch->part_size = 0;
     }
     for (; at < end; at = next + 1) {
@@ -62,7 +77,7 @@ static const char *end_of_line(const char *from, const char *end)
     return from;
 }
 
-/* Of a long line its end is kept. */
+/* If a line is long, only its end is kept. */
 static void add_part(struct step_watch *watch, const char *bytes, size_t size)
 {
     size_t over;
@@ -126,4 +141,19 @@ static void note(struct step_watch *watch, const struct step_line *found, int64_
 int64_t step_watch_step(const struct step_watch *watch)
 {
     return watch->last[watch->form];
+}
+
+const char *step_watch_form(const struct step_watch *watch)
+{
+    return watch->pattern != NULL ? "--progress" : step_form_name(watch->form);
+}
+
+const struct step_watch *step_watch_more_exact(const struct step_watch *one,
+                                               const struct step_watch *other)
+{
+    if (one->count == 0 || other->count == 0)
+        return one->count == 0 ? other : one;
+    if (one->form != other->form)
+        return other->form < one->form ? other : one;
+    return other->at_ns > one->at_ns ? other : one;
 }

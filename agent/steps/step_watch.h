@@ -17,7 +17,7 @@
 #include "err.h"
 #include "steps/step_line.h"
 
-/* Of a read that is larger, only so many bytes at its end are looked at. */
+/* muster looks at this many bytes at the end of each read. */
 #define STEP_WATCH_READ_MAX (4 * STEP_LINE_MAX)
 
 struct step_watch {
@@ -32,16 +32,26 @@ struct step_watch {
 };
 
 /* Compiles --progress. Its first group, if any, is the number of the step; without one each line
- * that matches is a step. -1 with err: it is no extended regular expression. */
-int step_pattern_compile(const char *text, regex_t *pattern, struct error *err);
+ * that matches is a step. NULL with err: it is no extended regular expression. */
+regex_t *step_pattern_new(const char *text, struct error *err);
+void     step_pattern_free(regex_t *pattern); /* NULL is fine */
 
-/* pattern: NULL, or what step_pattern_compile() made. */
+/* pattern: NULL, or what step_pattern_new() made. */
 void step_watch_begin(struct step_watch *watch, const regex_t *pattern);
 
-/* The rank has written these bytes. */
-void step_watch_add(struct step_watch *watch, const char *bytes, size_t size, int64_t now_ns);
+/* The rank has written these bytes, at most STEP_WATCH_READ_MAX. is_cut: and others before them
+ * that are left out. */
+void step_watch_add(struct step_watch *watch, const char *bytes, size_t size, bool is_cut,
+                    int64_t now_ns);
 
 /* Returns the last step of the most exact form; -1: none, or it has no number. */
 int64_t step_watch_step(const struct step_watch *watch);
+
+/* Returns whose form it is, for the user: "DeepSpeed", "--progress". */
+const char *step_watch_form(const struct step_watch *watch);
+
+/* Returns the one of two streams of a rank whose steps are the rank's. */
+const struct step_watch *step_watch_more_exact(const struct step_watch *one,
+                                               const struct step_watch *other);
 
 #endif

@@ -4,8 +4,8 @@
  *     20261120-103000-c3d4  2026-11-20 10:30  running  2      16     python3 train.py
  *     20261120-073000-a1b2  2026-11-20 07:30  ended 1  2      16     python3 train.py
  *
- *     RANK  NODE  PID   STATE    SILENT
- *     0     te1   4711  running  2 s
+ *     RANK  NODE  PID   STATE    SILENT  STEP
+ *     0     te1   4711  running  2 s     120, 5 s ago
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,8 +38,10 @@ static json_t *json_of_ranks(const struct past_run *run);
 static void    add_generation(const struct past_run *run, json_t *about);
 static void    add_resume(const struct past_run *run, json_t *about);
 static void    print_generation(const json_t *run, FILE *out);
+static void    print_steps(const json_t *steps, FILE *out);
 static void    print_resume(const json_t *run, FILE *out);
 static json_t *silent_s_of(const json_t *rank, bool is_active);
+static json_t *age_s_of(const json_t *at_ns);
 static char   *short_command(const json_t *run);
 static json_t *json_of_run(const struct past_run *run);
 static json_t *present_number(const struct past_run *run, const json_t *now, const char *key);
@@ -50,6 +52,7 @@ static char   *since_of(const json_t *run);
 static void    print_ranks(const json_t *ranks, FILE *out);
 static char   *text_of(const json_t *object, const char *key);
 static char   *silent_words(const json_t *rank);
+static char   *step_words(const json_t *rank);
 
 int command_status(const struct options *options)
 {
@@ -146,6 +149,7 @@ static json_t *json_of_ranks(const struct past_run *run)
 {
     json_t       *ranks = json_array();
     json_t       *now = run->result == NULL ? run_dir_read(run->dir_fd, "status.json") : NULL;
+    bool          is_active = run->state == PAST_RUN_ACTIVE && run->result == NULL;
     const char   *state_key = run->result != NULL ? "text" : "state";
     const json_t *rank;
     size_t        i;
@@ -155,17 +159,19 @@ static json_t *json_of_ranks(const struct past_run *run)
                        i, rank)
         json_array_append_new(
             ranks,
-            json_pack("{s:O*, s:O?, s:O?, s:O?, s:O?, s:o}", "role",
+            json_pack("{s:O*, s:O?, s:O?, s:O?, s:O?, s:o, s:O*, s:O*, s:o*}", "role",
                       json_object_get(rank, "role"), "rank", json_object_get(rank, "rank"),
                       "node", json_object_get(rank, "node"), "pid",
                       json_object_get(rank, "pid"), "state", json_object_get(rank, state_key),
-                      "silent_s",
-                      silent_s_of(rank, run->state == PAST_RUN_ACTIVE && run->result == NULL)));
+                      "silent_s", silent_s_of(rank, is_active), "step",
+                      json_object_get(rank, "step"), "step_form",
+                      json_object_get(rank, "step_form"), "step_age_s",
+                      is_active ? age_s_of(json_object_get(rank, "step_ns")) : NULL));
     json_decref(now);
     return ranks;
 }
 
-/* Adds the number of the present or last generation. */
+/* Adds the number of the present or last generation, and what is known of the steps now. */
 static void add_generation(const struct past_run *run, json_t *about)
 {
     json_t       *now = run->result == NULL ? run_dir_read(run->dir_fd, "status.json") : NULL;
@@ -176,6 +182,8 @@ static void add_generation(const struct past_run *run, json_t *about)
     json_object_set_new(about, "generation",
                         generation != NULL ? json_incref(generation) : json_null());
     json_object_set_new(about, "max_restarts", most != NULL ? json_incref(most) : json_null());
+    if (json_is_object(json_object_get(now, "steps")) && run->state == PAST_RUN_ACTIVE)
+        json_object_set(about, "steps", json_object_get(now, "steps"));
     json_decref(now);
 }
 
@@ -214,6 +222,14 @@ static json_t *silent_s_of(const json_t *rank, bool is_active)
     if (!is_active || since_ns <= 0)
         return json_null();
     return json_real((double)(clock_now_ns() - since_ns) / NS_PER_S);
+}
+
+/* Returns the seconds since that time of clock_now_ns(); NULL: there is none. */
+static json_t *age_s_of(const json_t *at_ns)
+{
+    return at_ns != NULL
+               ? json_real((double)(clock_now_ns() - json_integer_value(at_ns)) / NS_PER_S)
+               : NULL;
 }
 
 /* --- for the user, made from the JSON ------------------------------------------- */
@@ -353,6 +369,7 @@ static void print_run(const json_t *run, FILE *out)
         fprintf(out, " by pid %s", pid);
     fprintf(out, "\ncommand: %s\n", command);
     print_generation(run, out);
+    print_steps(json_object_get(run, "steps"), out);
     print_resume(run, out);
     fputc('\n', out);
     print_ranks(json_object_get(run, "ranks"), out);
@@ -375,6 +392,22 @@ static void print_generation(const json_t *run, FILE *out)
     if (generation > 0)
         fprintf(out, "generation: %lld (at most %lld restarts)\n", (long long)generation,
                 (long long)most);
+}
+
+/* Prints how often steps come, and for how long none may. */
+static void print_steps(const json_t *steps, FILE *out)
+{
+    const json_t *report_s = json_object_get(steps, "report_s");
+    const json_t *hang_s = json_object_get(steps, "hang_s");
+
+    if (json_is_real(report_s))
+        fprintf(out, "steps: one is reported about every %.1f s", json_real_value(report_s));
+    else if (json_is_real(hang_s))
+        fputs("steps: there are some", out);
+    if (json_is_real(hang_s))
+        fprintf(out, "; without one for %.0f s the run hangs", json_real_value(hang_s));
+    if (json_is_real(report_s) || json_is_real(hang_s))
+        fputc('\n', out);
 }
 
 static void print_resume(const json_t *run, FILE *out)
@@ -403,16 +436,19 @@ static char *since_of(const json_t *run)
 
 static void print_ranks(const json_t *ranks, FILE *out)
 {
-    static const char *const heads[] = { "RANK", "NODE", "PID", "STATE", "SILENT" };
+    static const char *const heads[] = { "RANK", "NODE", "PID", "STATE", "SILENT", "STEP" };
     struct table             table = { .columns = 5 };
     struct strlist           names = { 0 };
     const json_t            *rank;
     const char              *name, *role;
     size_t                   i, domain;
 
-    json_array_foreach(ranks, i, rank)
+    json_array_foreach(ranks, i, rank) {
         if ((name = json_string_value(json_object_get(rank, "node"))) != NULL)
             strlist_add(&names, name);
+        if (json_object_get(rank, "step") != NULL)
+            table.columns = 6;
+    }
     domain = domain_shared(&names);
     strlist_clear(&names);
     table_head(&table, heads);
@@ -428,6 +464,8 @@ static void print_ranks(const json_t *ranks, FILE *out)
         row[2] = text_of(rank, "pid");
         row[3] = text_of(rank, "state");
         row[4] = silent_words(rank);
+        if (table.columns > 5)
+            row[5] = step_words(rank);
     }
     table_print(&table, out);
     table_clear(&table);
@@ -447,4 +485,20 @@ static char *silent_words(const json_t *rank)
     const json_t *silent = json_object_get(rank, "silent_s");
 
     return json_is_number(silent) ? xasprintf("%.0f s", json_number_value(silent)) : xstrdup("-");
+}
+
+/* "120, 5 s ago" */
+static char *step_words(const json_t *rank)
+{
+    const json_t *step = json_object_get(rank, "step");
+    const json_t *age_s = json_object_get(rank, "step_age_s");
+    char          ago[32] = "", number[24] = "";
+
+    if (step == NULL)
+        return xstrdup("-");
+    if (json_is_number(age_s))
+        snprintf(ago, sizeof ago, "%.0f s ago", json_number_value(age_s));
+    if (json_is_integer(step))
+        snprintf(number, sizeof number, "%lld", (long long)json_integer_value(step));
+    return xasprintf("%s%s%s", number, number[0] != '\0' && ago[0] != '\0' ? ", " : "", ago);
 }

@@ -32,6 +32,7 @@
 #include "run/rendezvous.h"
 #include "run/run.h"
 #include "run/run_status.h"
+#include "run/steps.h"
 #include "run/start_check.h"
 
 /* How long the agent may take to exit after DONE is --dead-after, but at least this. It
@@ -71,6 +72,8 @@ static void        tell_stuck(const struct node *node, const json_t *list);
 static bool        tell_unsure(const struct node *node, const json_t *list);
 static void        take_open_mpi(struct run *run, const struct node *node,
                                  const char *library);
+static void        take_steps(struct run *run, struct node *node, const struct frame *frame,
+                              const json_t *body);
 static void        take_stacked(struct run *run, struct node *node,
                                 const struct frame *frame, const json_t *body);
 static bool        take_notice(struct run *run, struct node *node, const struct frame *frame,
@@ -102,6 +105,9 @@ void agent_frames_take(struct node *node, const struct frame *frame, const json_
         break;
     case FRAME_IDLE:
         hang_take_idle(run, node, body);
+        break;
+    case FRAME_STEPS:
+        take_steps(run, node, frame, body);
         break;
     case FRAME_STACKED:
         take_stacked(run, node, frame, body);
@@ -469,6 +475,17 @@ static void take_stacked(struct run *run, struct node *node, const struct frame 
 static void bad_frame(struct node *node, const struct frame *frame, const char *why)
 {
     node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s frame: %s", frame_name(frame->type), why);
+}
+
+static void take_steps(struct run *run, struct node *node, const struct frame *frame,
+                       const json_t *body)
+{
+    struct error err;
+
+    if (node->state < NODE_RUNNING)
+        bad_frame(node, frame, "its ranks do not run yet");
+    else if (steps_take(run, node, body, &err) < 0)
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s", err.text);
 }
 
 static bool rank_is_of(const struct run *run, const struct node *node, uint32_t rank)

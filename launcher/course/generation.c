@@ -29,6 +29,7 @@
 #include "run/rendezvous.h"
 #include "run/run.h"
 #include "run/run_status.h"
+#include "run/steps.h"
 #include "run/spare.h"
 #include "xalloc.h"
 #include "xevent.h"
@@ -523,5 +524,6 @@ static void forget(struct run *run)
     data_shards_again(run);
     rank_keys_again(run, run->plan);
     run_status_again(run, run->plan);
+    steps_again(run, run->plan);
     role_restart_again(run);
 }

@@ -92,6 +92,7 @@
 #include "run/rendezvous.h"
 #include "run/run.h"
 #include "run/run_status.h"
+#include "run/steps.h"
 #include "transport/children.h"
 #include "xalloc.h"
 
@@ -238,6 +239,7 @@ static void begin(struct run *run)
     rank_input_open(run);
     costs_open(run);
     hang_open(run);
+    steps_open(run);
     rank_keys_open(run);
     watch_hosts(run);
     run->interrupt = interrupt_new(run);
@@ -448,6 +450,7 @@ static void run_clear(struct run *run)
     if (!run->reader.has_left)
         children_await(CHILDREN_S);
     hang_free(run->hang);
+    steps_free(run->steps);
     generation_close(run);
     pool_free(run->pool);
     notice_free(run->notice);

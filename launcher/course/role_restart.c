@@ -20,6 +20,7 @@
 #include "run/rendezvous.h"
 #include "run/run.h"
 #include "run/run_status.h"
+#include "run/steps.h"
 #include "xalloc.h"
 #include "xevent.h"
 
@@ -236,6 +237,7 @@ static void begin_wait(struct role_restart *role, const struct policy_event *eve
     rank_output_again(run, role->world);
     rank_keys_again(run, role->world);
     run_status_again(run, role->world);
+    steps_again(run, role->world);
     if (outcome_only_services_run(&run->outcome)) {
         phase_stop(run); /* the others have ended while it was stopped */
         return;

@@ -23,6 +23,7 @@
 #include "run/rank_keys.h"
 #include "run/run.h"
 #include "run/run_status.h"
+#include "run/steps.h"
 #include "xalloc.h"
 
 static void find_rules(const struct options *options, struct member_rules *rules);
@@ -331,4 +332,5 @@ static void make_room(struct run *run)
     rank_keys_again(run, run->plan);
     rank_labels_add(run->output, run->plan, run->options, run->shown, run->shown_count);
     run_status_make_room(run);
+    steps_make_room(run);
 }

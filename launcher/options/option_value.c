@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <limits.h>
+#include <regex.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 #include "xalloc.h"
 
 #define SPOT_URL_MAX 1000
+#define PROGRESS_MAX 1000
 
 static void *field_of(struct options *options, const struct option_row *row);
 static int   parse_flag(const char *value, bool *on, struct error *err);
@@ -302,6 +304,24 @@ int set_restart_on(struct options *options, const struct option_row *row, const 
 
     if (value[0] != '\0' && restart_on_parse(value, &on, err) < 0)
         return -1;
+    return set_text(options, row, value, err);
+}
+
+int set_progress(struct options *options, const struct option_row *row, const char *value,
+                 struct error *err)
+{
+    regex_t pattern;
+    char    why[200];
+    int     rc;
+
+    if (strlen(value) > PROGRESS_MAX)
+        return err_set(err, "it is longer than %d bytes", PROGRESS_MAX);
+    rc = regcomp(&pattern, value, REG_EXTENDED);
+    if (rc != 0) {
+        regerror(rc, &pattern, why, sizeof why);
+        return err_set(err, "'%.100s' is not an extended regular expression: %s", value, why);
+    }
+    regfree(&pattern);
     return set_text(options, row, value, err);
 }
 

@@ -196,6 +196,7 @@ void options_clear(struct options *options)
     free(options->members.worlds);
     free(options->spot);
     free(options->ckpt_marker);
+    free(options->progress);
     free(options->shards_resume);
     free(options->log_dir);
     free(options->each_rank_log);

@@ -138,7 +138,9 @@ struct options {
     bool  dry_run;
 
     /* how it ends */
-    double grace_s, timeout_s /* 0: none */, hang_timeout_s /* 0 */, heartbeat_s, dead_after_s;
+    double grace_s, timeout_s /* 0: none */, heartbeat_s, dead_after_s;
+    double hang_timeout_s; /* 0: none; OPTION_AUTO: learnt from the steps */
+    char  *progress;       /* matches the lines that name a step; NULL: known forms do */
     int    max_restarts;
     enum restart restart;
     double restart_delay_s; /* OPTION_AUTO: longer after each restart */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "elastic/hang_rule.h"
 #include "frame.h"
 #include "xalloc.h"
 
@@ -62,8 +63,12 @@ int plan_encode(const struct plan *plan, size_t node, const struct options *opti
         set_pid_file(&encoder, body, plan, node, terms->is_shared);
     if (!terms->is_check)
         set_log(&encoder, body, world, options);
-    if (!is_exec && options->hang_timeout_s > 0)
-        json_object_set_new(body, "hang_s", json_real(options->hang_timeout_s));
+    if (!is_exec && options->hang_timeout_s != 0)
+        json_object_set_new(body, "hang_s", json_real(options->hang_timeout_s > 0
+                                                          ? options->hang_timeout_s
+                                                          : HANG_AUTO_IDLE_S));
+    if (!is_exec && options->progress != NULL)
+        json_object_set_new(body, "progress", add_text(&encoder, options->progress));
     if (options->no_pidns || (terms->is_shared && !options->strict_containment))
         json_object_set_new(body, "no_pidns", json_true());
     if (options->allow_open_mpi)

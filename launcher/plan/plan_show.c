@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "elastic/hang_rule.h"
 #include "frame.h"
 #include "hostrange.h"
 #include "log.h"
@@ -20,6 +21,7 @@
 static void    print_world(const struct plan *plan, const struct plan *world, FILE *out);
 static void    print_what(const struct plan *plan, const struct plan *world, FILE *out);
 static void    print_input(const struct plan *plan, FILE *out);
+static void    print_hang(const struct plan *plan, FILE *out);
 static void    print_master(const struct plan *plan, FILE *out);
 static bool    is_alike(const struct plan_node *a, const struct plan_node *b, bool is_exec);
 static bool    is_same(const struct strlist *a, const struct strlist *b);
@@ -60,6 +62,7 @@ static void print_world(const struct plan *plan, const struct plan *world, FILE 
     if (world->world_size > 0)
         print_what(plan, world, out);
     print_input(world, out);
+    print_hang(world, out);
     for (i = world->first_node; i < end; i = next) {
         const struct plan_node *node = &plan->node[i];
 
@@ -83,6 +86,28 @@ static void print_world(const struct plan *plan, const struct plan *world, FILE 
         if (node > first)
             print_env(&node->env, &first->env, "  environment: ", out);
     }
+}
+
+/* Says what will show the steps of the ranks. */
+static void print_hang(const struct plan *plan, FILE *out)
+{
+    const struct options *options = plan->options;
+
+    if (plan->command != COMMAND_RUN)
+        return;
+    if (options->progress != NULL) {
+        fputs("steps: lines that match ", out);
+        print_word(options->progress, out);
+        fputc('\n', out);
+    }
+    if (options->hang_timeout_s == 0)
+        return;
+    if (options->hang_timeout_s == OPTION_AUTO)
+        fprintf(out, "hang: nothing is done for %g s, or no step is reported for longer than the "
+                     "steps before let expect (auto)\n", HANG_AUTO_IDLE_S);
+    else
+        fprintf(out, "hang: nothing is done, or no step is reported, for %g s\n",
+                options->hang_timeout_s);
 }
 
 static void print_input(const struct plan *plan, FILE *out)

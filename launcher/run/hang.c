@@ -5,6 +5,7 @@
 
 #include "run/hang.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 #include "node/peers.h"
 #include "run/rendezvous.h"
 #include "run/run.h"
+#include "run/steps.h"
 #include "sanitize.h"
 #include "xalloc.h"
 #include "xevent.h"
@@ -39,12 +41,14 @@ struct hang {
     size_t        awaited; /* nodes that owe stacks */
     struct peers *peers;   /* NULL: no node was asked */
     struct buffer text;    /* safe to print, whole lines */
+    struct strlist steps;  /* what the ranks have reported: lines */
 };
 
 static void   note_held_up(struct hang *hang);
-static bool   is_idle(const struct hang *hang);
+static enum hang_verdict judge(const struct hang *hang, double *limit_s);
+static double idle_s(const struct hang *hang);
 static bool   has_ranks(const struct run *run, size_t node);
-static void   begin(struct hang *hang);
+static void   begin(struct hang *hang, enum hang_verdict verdict, double limit_s);
 static size_t ask_all(struct hang *hang);
 static void   ask_peers(struct hang *hang);
 static void   add_stack(struct hang *hang, const struct node *node, uint32_t rank,
@@ -53,6 +57,8 @@ static void   maybe_end(void *arg);
 static void   late_cb(evutil_socket_t fd, short what, void *arg);
 static void   finish(struct hang *hang);
 static void   write_stacks(const struct hang *hang);
+static void   add_lines(struct buffer *all, const struct strlist *lines);
+static void   print_lines(const struct strlist *lines, FILE *out);
 static void   report_stacks(const struct hang *hang, FILE *out);
 
 void hang_open(struct run *run)
@@ -74,6 +80,7 @@ void hang_free(struct hang *hang)
     event_free(hang->late);
     peers_free(hang->peers);
     buffer_clear(&hang->text);
+    strlist_clear(&hang->steps);
     free(hang->node);
     free(hang);
 }
@@ -86,44 +93,62 @@ void hang_again(struct run *run)
 
 void hang_look(struct run *run)
 {
-    struct hang *hang = run->hang;
+    struct hang      *hang = run->hang;
+    enum hang_verdict verdict;
+    double            limit_s;
 
-    if (run->options->hang_timeout_s <= 0 || run->phase.now != PHASE_RUNNING || hang->is_seen)
+    if (run->options->hang_timeout_s == 0 || run->phase.now != PHASE_RUNNING || hang->is_seen)
         return;
     note_held_up(hang);
-    if (is_idle(hang))
-        begin(hang);
+    verdict = judge(hang, &limit_s);
+    if (verdict != HANG_NO)
+        begin(hang, verdict, limit_s);
 }
 
 /* Ranks do nothing while their output waits for a reader that has stalled, and the credit is
- * used up, nor while a role that they need starts again: that is not a hang. */
+ * used up, nor while a role that they need starts again: that is not a hang. Of a node that is
+ * silent muster does not know the last step. */
 static void note_held_up(struct hang *hang)
 {
     const struct run *run = hang->run;
     size_t            i;
 
     for (i = 0; i < run->plan->nodes; i++)
-        if (has_ranks(run, i) && flow_is_used_up(run->flow, i))
+        if (has_ranks(run, i) &&
+            (flow_is_used_up(run->flow, i) || run->node[i]->liveness.is_suspect ||
+             reconnect_is_cut(run->node[i]->reconnect)))
             hang->held_up_ns = clock_now_ns();
     if (phase_any_away(run))
         hang->held_up_ns = clock_now_ns();
 }
 
-/* A node whose ranks have all exited does not count. */
-static bool is_idle(const struct hang *hang)
+static enum hang_verdict judge(const struct hang *hang, double *limit_s)
+{
+    int64_t           now_ns = clock_now_ns();
+    double            free_s = (double)(now_ns - hang->held_up_ns) / NS_PER_S;
+    struct hang_signs signs = { .limit_s = hang->run->options->hang_timeout_s };
+
+    steps_signs(hang->run, now_ns, &signs);
+    signs.idle_s = idle_s(hang);
+    if (signs.idle_s > free_s)
+        signs.idle_s = free_s;
+    if (signs.step_s > free_s)
+        signs.step_s = free_s;
+    return hang_judge(&signs, limit_s);
+}
+
+/* Returns for how long no rank has done anything. A node whose ranks have all exited does not
+ * count. */
+static double idle_s(const struct hang *hang)
 {
     const struct run *run = hang->run;
-    double            limit_s = run->options->hang_timeout_s;
-    size_t            i, running = 0;
+    double            least_s = INFINITY;
+    size_t            i;
 
-    for (i = 0; i < run->plan->nodes; i++) {
-        if (!has_ranks(run, i))
-            continue;
-        if (hang->node[i].idle_s < limit_s)
-            return false;
-        running++;
-    }
-    return running > 0 && (double)(clock_now_ns() - hang->held_up_ns) / NS_PER_S >= limit_s;
+    for (i = 0; i < run->plan->nodes; i++)
+        if (has_ranks(run, i) && hang->node[i].idle_s < least_s)
+            least_s = hang->node[i].idle_s;
+    return isinf(least_s) ? 0 : least_s;
 }
 
 static bool has_ranks(const struct run *run, size_t node)
@@ -136,18 +161,18 @@ void hang_take_idle(struct run *run, const struct node *node, const json_t *body
     run->hang->node[node->index].idle_s = json_number_value(json_object_get(body, "idle_s"));
 }
 
-static void begin(struct hang *hang)
+static void begin(struct hang *hang, enum hang_verdict verdict, double limit_s)
 {
     struct timeval limit = clock_interval(STACKS_S);
     struct run    *run = hang->run;
-    double         limit_s = run->options->hang_timeout_s;
+    const char    *sign = verdict == HANG_IDLE ? "no output and no CPU time" : "no step";
 
     hang->is_seen = true;
     xevent_add(hang->late, &limit);
-    outcome_cause(&run->outcome, EXIT_TIMEOUT,
-                  "hang: no output and no CPU time from any rank for %g s (--hang-timeout)",
-                  limit_s);
-    log_error("no output and no CPU time from any rank for %g s: asking where they are", limit_s);
+    outcome_cause(&run->outcome, EXIT_TIMEOUT, "hang: %s from any rank for %.0f s (--hang-timeout)",
+                  sign, limit_s);
+    log_error("%s from any rank for %.0f s: asking where they are", sign, limit_s);
+    steps_words(run, &hang->steps);
     hang->awaited = ask_all(hang);
     ask_peers(hang);
 }
@@ -259,19 +284,25 @@ static void finish(struct hang *hang)
 
 static void write_stacks(const struct hang *hang)
 {
-    const struct strlist *lines = peers_lines(hang->peers);
-    struct buffer         all = { 0 };
-    struct error          err;
-    size_t                i;
+    struct buffer all = { 0 };
+    struct error  err;
 
-    for (i = 0; i < lines->count; i++) {
-        buffer_add_text(&all, lines->item[i]);
-        buffer_add_text(&all, "\n");
-    }
+    add_lines(&all, &hang->steps);
+    add_lines(&all, peers_lines(hang->peers));
     buffer_add(&all, hang->text.bytes, hang->text.size);
     if (run_dir_stacks(&hang->run->dir, all.bytes, all.size, &err) < 0)
         log_warn("%s: %s", hang->run->dir.path, err.text);
     buffer_clear(&all);
+}
+
+static void add_lines(struct buffer *all, const struct strlist *lines)
+{
+    size_t i;
+
+    for (i = 0; i < lines->count; i++) {
+        buffer_add_text(all, lines->item[i]);
+        buffer_add_text(all, "\n");
+    }
 }
 
 bool hang_is_over(const struct run *run)
@@ -281,15 +312,20 @@ bool hang_is_over(const struct run *run)
 
 void hang_report(const struct run *run, FILE *out)
 {
-    const struct hang    *hang = run->hang;
-    const struct strlist *lines;
-    size_t                i;
+    const struct hang *hang = run->hang;
 
     if (!hang->is_seen)
         return;
+    print_lines(&hang->steps, out);
     if (hang->text.size > 0)
         report_stacks(hang, out);
-    lines = peers_lines(hang->peers);
+    print_lines(peers_lines(hang->peers), out);
+}
+
+static void print_lines(const struct strlist *lines, FILE *out)
+{
+    size_t i;
+
     for (i = 0; i < lines->count; i++)
         fprintf(out, "muster: %s\n", lines->item[i]);
 }

@@ -73,6 +73,7 @@ struct run {
     struct cost         cost;          /* costs.c */
     struct data_shards *data_shards;   /* data_shards.c; NULL: there are no ranks */
     struct hang        *hang;          /* hang.c */
+    struct steps       *steps;         /* steps.c */
     bool                is_start_told; /* agent_frames.c: watcher->started was called */
 
     /* Parts: launch.c makes them, and each belongs to the file with its name. */

@@ -14,6 +14,7 @@
 #include "run/costs.h"
 #include "run/pool.h"
 #include "run/run.h"
+#include "run/steps.h"
 #include "thread.h"
 #include "xalloc.h"
 
@@ -179,8 +180,10 @@ static char *make_text(const struct run *run, bool with_said)
     world = run_status_world(run);
     if (world != NULL)
         json_object_set_new(body, "world", world);
-    if (with_said)
+    if (with_said) {
         json_object_set_new(body, "cost", cost_json(&run->cost));
+        json_object_set_new(body, "steps", steps_json(run));
+    }
     text = json_dumps(body, JSON_COMPACT);
     json_decref(body);
     if (text == NULL)
@@ -204,6 +207,8 @@ static json_t *json_of_rank(const struct run *run, const struct node *node, int 
                      json_text(state, strlen(state)), "started_ns",
                      (json_int_t)(end->started ? status->started_ns : 0), "said_ns",
                      (json_int_t)(end->started && with_said ? status->said_ns : 0));
+    if (with_said)
+        steps_add_rank(run, rank, body);
     if (world->role_name != NULL)
         json_object_set_new(body, "role", json_string(world->role_name));
     return body;

@@ -1,4 +1,5 @@
-/* fuzz_sanitize.c - whatever a rank writes, a terminal sees text and colours only
+/* fuzz_sanitize.c - whatever a rank writes, a terminal sees text and colours only, and the agent
+ * looks for steps in no other bytes
  *
  * The first byte chooses where to cut, the rest is the text.
  * SPDX-License-Identifier: Apache-2.0
@@ -10,6 +11,8 @@
 #include <string.h>
 
 #include "sanitize.h"
+#include "steps/step_watch.h"
+#include "xalloc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -51,6 +54,22 @@ static void check(const struct buffer *out)
         abort();
 }
 
+/* The bytes arrive in two reads, which nothing ends. */
+static void check_steps(const char *text, size_t size, size_t cut)
+{
+    struct step_watch watch;
+    char             *first = xmemdup(text, cut), *rest = xmemdup(text + cut, size - cut);
+
+    step_watch_begin(&watch, NULL);
+    step_watch_add(&watch, first, cut, false, 1);
+    step_watch_add(&watch, rest, size - cut, cut % 2 == 1, 2);
+    if ((watch.count > 0) != (watch.form != STEP_FORM_NONE) || watch.at_ns > 2 ||
+        watch.part_size > sizeof watch.part || step_watch_step(&watch) < -1)
+        abort();
+    free(first);
+    free(rest);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct buffer all = { 0 }, cut = { 0 }, again = { 0 };
@@ -70,6 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (again.size > 0 && memchr(again.bytes, '\033', again.size) != NULL)
         abort();
     check(&again);
+    check_steps(text, size - 1, data[0] < size - 1 ? data[0] : size - 1);
     buffer_clear(&all);
     buffer_clear(&cut);
     buffer_clear(&again);

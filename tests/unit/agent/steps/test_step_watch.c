@@ -31,7 +31,7 @@ static void add(const char *bytes)
 {
     char *copy = xmemdup(bytes, strlen(bytes) + 1);
 
-    step_watch_add(&watch, copy, strlen(bytes), ++now_ns);
+    step_watch_add(&watch, copy, strlen(bytes), false, ++now_ns);
     free(copy);
 }
 
@@ -101,6 +101,12 @@ static void test_last(void **state)
     assert_false(watch.is_last);
 }
 
+/* The end of a large read. */
+static void flood(const char *end, int64_t at_ns)
+{
+    step_watch_add(&watch, end - STEP_WATCH_READ_MAX, STEP_WATCH_READ_MAX, true, at_ns);
+}
+
 /* A rank that floods: the end of each read counts. */
 static void test_flood(void **state)
 {
@@ -111,12 +117,12 @@ static void test_flood(void **state)
     (void)state;
     while (used < size)
         used += (size_t)sprintf(bytes + used, "iter %d: loss 2\n", step++);
-    step_watch_add(&watch, bytes, used, 1);
+    flood(bytes + used, 1);
     assert_int_equal(step_watch_step(&watch), step - 1);
     assert_true(watch.count < STEP_WATCH_READ_MAX / 10);
     memset(bytes, 'x', size);
-    step_watch_add(&watch, bytes, size, 2);
-    step_watch_add(&watch, "\niter 9: loss 1\n", 16, 3);
+    flood(bytes + size, 2);
+    step_watch_add(&watch, "\niter 9: loss 1\n", 16, false, 3);
     expect(watch.count, 9, 3);
     free(bytes);
 }
@@ -124,25 +130,33 @@ static void test_flood(void **state)
 /* The number may not be cut where a read is cut. */
 static void test_cut(void **state)
 {
-    char *bytes = xmalloc(2 * STEP_WATCH_READ_MAX);
-    char *at = bytes + STEP_WATCH_READ_MAX - 3;
+    char *bytes = xmalloc(STEP_WATCH_READ_MAX);
 
     (void)state;
-    memset(bytes, ' ', 2 * STEP_WATCH_READ_MAX);
-    memcpy(at, "1112/9999 [00:01<00:01, 1it/s]\n", 31);
-    step_watch_add(&watch, bytes, 2 * STEP_WATCH_READ_MAX, 1);
+    memset(bytes, ' ', STEP_WATCH_READ_MAX);
+    memcpy(bytes, "1112/9999 [00:01<00:01, 1it/s]\n", 31);
+    flood(bytes + STEP_WATCH_READ_MAX, 1);
     expect(0, -1, 0);
     free(bytes);
+}
+
+static void begin_pattern(regex_t **pattern, const char *text)
+{
+    struct error err;
+
+    step_pattern_free(*pattern);
+    *pattern = step_pattern_new(text, &err);
+    assert_non_null(*pattern);
+    step_watch_begin(&watch, *pattern);
 }
 
 static void test_pattern(void **state)
 {
     struct error err;
-    regex_t      pattern;
+    regex_t     *pattern = NULL;
 
     (void)state;
-    assert_int_equal(step_pattern_compile("batch ([0-9]+) of", &pattern, &err), 0);
-    step_watch_begin(&watch, &pattern);
+    begin_pattern(&pattern, "batch ([0-9]+) of");
     add("iter 1: loss 2\nbatch 12 of 100\n");
     expect(1, 12, 1);
     add("batch 12 of 100\nbatch x of 100\n");
@@ -151,14 +165,29 @@ static void test_pattern(void **state)
     expect(1, 12, 1);
     add("1 batch 13 of 100");
     expect(2, 13, 4);
-    regfree(&pattern);
-    assert_int_equal(step_pattern_compile("^done", &pattern, &err), 0);
-    step_watch_begin(&watch, &pattern);
+    assert_string_equal(step_watch_form(&watch), "--progress");
+    begin_pattern(&pattern, "^done");
     add("done\ndone\nundone\n");
     expect(2, -1, 5);
-    regfree(&pattern);
-    assert_int_equal(step_pattern_compile("a(b", &pattern, &err), -1);
-    assert_non_null(strstr(err.text, "'a(b' is no extended regular expression: "));
+    step_pattern_free(pattern);
+    assert_null(step_pattern_new("a(b", &err));
+    assert_non_null(strstr(err.text, "'a(b' is not an extended regular expression: "));
+}
+
+/* A rank's bar is on stderr, and its log lines on stdout. */
+static void test_two_streams(void **state)
+{
+    struct step_watch bar;
+
+    (void)state;
+    step_watch_begin(&bar, NULL);
+    step_watch_add(&bar, "2/9 [00:01<00:01, 1it/s]", 24, false, 7);
+    assert_ptr_equal(step_watch_more_exact(&watch, &bar), &bar);
+    assert_ptr_equal(step_watch_more_exact(&bar, &watch), &bar);
+    add("iter 1: loss 2\n");
+    assert_ptr_equal(step_watch_more_exact(&watch, &bar), &watch);
+    assert_ptr_equal(step_watch_more_exact(&bar, &watch), &watch);
+    assert_string_equal(step_watch_form(&watch), "nanoGPT");
 }
 
 int main(void)
@@ -171,6 +200,7 @@ int main(void)
         cmocka_unit_test_setup(test_flood, begin),
         cmocka_unit_test_setup(test_cut, begin),
         cmocka_unit_test_setup(test_pattern, begin),
+        cmocka_unit_test_setup(test_two_streams, begin),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,6 +23,7 @@
 #include "run/hang.h"
 #include "run/pool.h"
 #include "run/run_status.h"
+#include "run/steps.h"
 #include "xalloc.h"
 
 struct host      host[HOSTS];
@@ -121,6 +122,12 @@ void run_status_make_room(struct run *of)
 {
     (void)of;
     told("status;");
+}
+
+void steps_make_room(struct run *of)
+{
+    (void)of;
+    told("steps;");
 }
 
 /* --- the run ---------------------------------------------------------------- */

@@ -21,6 +21,7 @@
 #include "node/peers.h"
 #include "run/hang.h"
 #include "run/rendezvous.h"
+#include "run/steps.h"
 #include "run_fixture.h"
 #include "xalloc.h"
 
@@ -117,6 +118,7 @@ static int setup(void **state)
     flow_begin(run.flow, 0);
     flow_begin(run.flow, 1);
     hang_open(&run);
+    steps_open(&run);
     return 0;
 }
 
@@ -124,6 +126,7 @@ static int teardown(void **state)
 {
     (void)state;
     hang_free(run.hang);
+    steps_free(run.steps);
     flow_free(run.flow);
     outcome_clear(&run.outcome);
     strlist_clear(&lines);
@@ -139,6 +142,18 @@ static void is_idle(size_t which, double idle_s)
     json_t *body = json_pack("{s:f}", "idle_s", idle_s);
 
     hang_take_idle(&run, &node[which], body);
+    json_decref(body);
+}
+
+/* The rank, the only one on its node, has reported a step. */
+static void stepped(int rank, int step, double age_s, bool is_last)
+{
+    json_t      *body = json_pack("{s:[{s:i, s:s, s:i, s:i, s:f, s:b}]}", "ranks", "rank", rank,
+                                  "form", "tqdm", "step", step, "count", 1, "age_s", age_s, "last",
+                                  (int)is_last);
+    struct error err;
+
+    assert_int_equal(steps_take(&run, &node[rank], body, &err), 0);
     json_decref(body);
 }
 
@@ -276,6 +291,85 @@ static void test_role_is_away(void **state)
     expect_told("peers secret 10.0.0.1 te1 te2;");
 }
 
+/* Ranks that work, and print, but make no progress. */
+static void test_no_step(void **state)
+{
+    char *text;
+
+    (void)state;
+    stepped(0, 12, 60.5, false);
+    stepped(1, 11, 10, false);
+    expect_no_hang();
+    stepped(1, 11, 60.1, false);
+    hang_look(&run);
+    expect_told("peers secret 10.0.0.1 te1 te2;");
+    assert_int_equal(run.outcome.cause, EXIT_TIMEOUT);
+    assert_non_null(strstr(run.outcome.cause_text,
+                           "no step from any rank for 60 s (--hang-timeout)"));
+    text = report();
+    assert_non_null(strstr(text, "muster: last step: 11, of rank 1 60 s ago (found by: tqdm); they "
+                                 "differ: step 11: rank 1, step 12: rank 0\n"));
+    free(text);
+}
+
+/* Ranks may save a model after their last step, but not all night. */
+static void test_last_step(void **state)
+{
+    (void)state;
+    stepped(0, 100, 1700, true);
+    expect_no_hang();
+    stepped(0, 100, 1801, true);
+    hang_look(&run);
+    expect_told("peers secret 10.0.0.1 te1 te2;");
+}
+
+/* muster does not hear of steps that a node cannot send. */
+static void test_silent_node(void **state)
+{
+    (void)state;
+    stepped(0, 12, 60, false);
+    node[0].liveness.is_suspect = true;
+    expect_no_hang();
+    node[0].liveness.is_suspect = false;
+    expect_no_hang();
+}
+
+/* Only ranks that run could report another step. */
+static void test_rank_with_steps_has_ended(void **state)
+{
+    (void)state;
+    stepped(0, 12, 100, false);
+    run.outcome.rank[0].ended = true;
+    expect_no_hang();
+}
+
+/* With auto nothing is known before the third pause. */
+static void test_auto(void **state)
+{
+    int i;
+
+    (void)state;
+    options.hang_timeout_s = OPTION_AUTO;
+    run_fixture_log();
+    for (i = 0; i < 4; i++) {
+        stepped(0, i, 330 - 5 * i, false);
+        if (i < 3)
+            expect_no_hang();
+    }
+    expect_logged("test: --hang-timeout=auto: ranks report a step about every * s (tqdm); without "
+                  "one for * s the run hangs\n");
+    stepped(1, i, 299.9, false); /* its pace does not count */
+    stepped(0, i, 15, false); /* a pause of 300 s, for a checkpoint */
+    is_idle(0, 599);
+    is_idle(1, 599);
+    expect_no_hang();
+    is_idle(0, 601);
+    is_idle(1, 601);
+    hang_look(&run);
+    expect_told("peers secret 10.0.0.1 te1 te2;");
+    assert_non_null(strstr(run.outcome.cause_text, "no output and no CPU time"));
+}
+
 /* --- the report ----------------------------------------------------------------- */
 
 static void test_stacks(void **state)
@@ -402,6 +496,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_ranks_are_left, setup, teardown),
         cmocka_unit_test_setup_teardown(test_held_up, setup, teardown),
         cmocka_unit_test_setup_teardown(test_role_is_away, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_no_step, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_last_step, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_silent_node, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_rank_with_steps_has_ended, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_auto, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stacks, setup, teardown),
         cmocka_unit_test_setup_teardown(test_peers_last, setup, teardown),
         cmocka_unit_test_setup_teardown(test_probed, setup, teardown),

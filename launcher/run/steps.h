@@ -1,0 +1,46 @@
+/* steps.h - which steps of a training the ranks have reported
+ *
+ * Agents find them in the output of their ranks, and send them with their heartbeats.
+ * --hang-timeout and muster status use them.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_STEPS_H
+#define MUSTER_STEPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "elastic/hang_rule.h"
+#include "err.h"
+#include "strlist.h"
+
+struct node;
+struct plan;
+struct run;
+struct steps;
+
+/* Makes run->steps. */
+void steps_open(struct run *run);
+void steps_free(struct steps *steps); /* NULL is fine */
+/* The ranks of a world, which may be one role, start again. */
+void steps_again(struct run *run, const struct plan *world);
+/* The next generation has another number of ranks. */
+void steps_make_room(struct run *run);
+
+/* Handles STEPS. -1 with err: the body is not what doc/PROTOCOL says. */
+int steps_take(struct run *run, const struct node *node, const json_t *body, struct error *err);
+
+/* Fills in step_s, is_last_step and pace: of the ranks that still run. now_ns: clock_now_ns(). */
+void steps_signs(const struct run *run, int64_t now_ns, struct hang_signs *signs);
+
+/* Adds a sentence about the last steps of the ranks: who is where. Nothing if none has a step. */
+void steps_words(const struct run *run, struct strlist *lines);
+
+/* Adds "step", "step_form" and "step_ns" to the state of a rank, if it has reported one. */
+void steps_add_rank(const struct run *run, int rank, json_t *body);
+/* Returns what is known of the whole run, a new object; null: no step was reported. */
+json_t *steps_json(const struct run *run);
+
+#endif
