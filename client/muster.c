@@ -1,6 +1,6 @@
 /* muster.c - see muster.h
  *
- * A request is one line to muster, and its answer one line back. Each request has a tag that
+ * A step is one line to muster. A request is one line, and its answer one line back. Each request has a tag that
  * its answer repeats, and is made under a lock of this process. Threads, and forked processes
  * that share the socket, therefore get their own answers, and an answer to a process that has
  * been killed is skipped.
@@ -46,13 +46,39 @@ static int     ask(char answer[LINE_SIZE], const char *format, ...)
 static int     exchange(int fd, const char *line, size_t size, const char *tag,
                         char answer[LINE_SIZE]);
 static int     lock(int fd, int64_t until_ms);
+static int     try_lock(int fd);
 static int     unlock(int fd);
+static int     write_if_room(int fd, const char *line, size_t size);
 static int     write_all(int fd, const char *line, size_t size);
 static int     read_answer(int fd, const char *tag, int64_t until_ms, char answer[LINE_SIZE]);
 static int     judge(const char *answer);
 static int64_t value_of(const char *answer, const char *key);
 static int64_t now_ms(void);
 static void    sleep_ms(int64_t ms);
+
+int muster_step(int64_t step, int64_t last)
+{
+    char line[LINE_SIZE];
+    int  fd, rc, size;
+
+    pthread_once(&once, begin);
+    if (step < 0)
+        return refuse("step %lld is negative", (long long)step);
+    fd = descriptor();
+    if (fd < 0)
+        return -1;
+    if (pthread_mutex_trylock(&mutex) != 0)
+        return 0;
+    rc = try_lock(fd);
+    if (rc > 0) {
+        size = snprintf(line, sizeof line, "cmd=step step=%lld last=%lld\n", (long long)step,
+                        (long long)(last < 0 ? -1 : last));
+        rc = write_if_room(fd, line, (size_t)size);
+        rc = unlock(fd) < 0 ? -1 : rc;
+    }
+    pthread_mutex_unlock(&mutex);
+    return rc;
+}
 
 struct muster_shards *muster_shards_open(const char *name, int64_t records, int64_t shard,
                                          const char *settings)
@@ -226,9 +252,9 @@ static int descriptor(void)
     long        fd;
 
     if (getenv("MUSTER_RUN_ID") == NULL)
-        return refuse("this process was not started by muster: there are no shards");
+        return refuse("this process was not started by muster: it has no shards or steps");
     if (text == NULL)
-        return refuse("muster exec and --no_ssh have no shards (PMI_FD is not set)");
+        return refuse("muster exec and --no_ssh have no shards or steps (PMI_FD is not set)");
     errno = 0;
     fd = strtol(text, &end, 10);
     if (errno != 0 || end == text || *end != '\0' || fd < 0 || fd > INT32_MAX ||
@@ -237,15 +263,26 @@ static int descriptor(void)
     return (int)fd;
 }
 
+/* Returns 1 with the lock; 0: another process has it. */
+static int try_lock(int fd)
+{
+    struct flock wanted = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+    if (fcntl(fd, F_SETLK, &wanted) == 0)
+        return 1;
+    return errno == EAGAIN || errno == EACCES || errno == EINTR
+               ? 0 : refuse("cannot lock PMI_FD: %s", strerror(errno));
+}
+
 /* Takes this process's lock on the socket, which ends with the process. Does not wait forever:
  * the process that has the lock may have been stopped. */
 static int lock(int fd, int64_t until_ms)
 {
-    struct flock wanted = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    int rc;
 
-    while (fcntl(fd, F_SETLK, &wanted) < 0) {
-        if (errno != EAGAIN && errno != EACCES && errno != EINTR)
-            return refuse("cannot lock PMI_FD: %s", strerror(errno));
+    while ((rc = try_lock(fd)) <= 0) {
+        if (rc < 0)
+            return -1;
         if (now_ms() > until_ms)
             return refuse("another process of this rank has waited for muster for %d s",
                           ANSWER_S);
@@ -260,6 +297,17 @@ static int unlock(int fd)
 
     return fcntl(fd, F_SETLK, &wanted) < 0 ? refuse("cannot unlock PMI_FD: %s", strerror(errno))
                                            : 0;
+}
+
+/* Leaves the line out if muster does not read; never leaves it half written. */
+static int write_if_room(int fd, const char *line, size_t size)
+{
+    ssize_t n = send(fd, line, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+    if (n < 0)
+        return errno == EAGAIN || errno == EINTR
+                   ? 0 : refuse("cannot send to muster (PMI_FD): %s", strerror(errno));
+    return write_all(fd, line + n, size - (size_t)n);
 }
 
 static int write_all(int fd, const char *line, size_t size)

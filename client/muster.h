@@ -1,4 +1,9 @@
-/* muster.h - requests from the ranks of a run to muster (libmuster)
+/* muster.h - what the ranks of a run report to muster, or ask of it (libmuster)
+ *
+ * Steps: muster knows that the training makes progress, and --hang-timeout ends a run that does
+ * not (muster-watch(7)).
+ *
+ *     muster_step(step, steps);
  *
  * Shards: each record of a dataset is read once, whatever happens to the ranks.
  *
@@ -24,6 +29,11 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Reports that a step of the training was done. From the first call on, the lines of this rank's
+ * output do not count. last: the number of the last step; -1: unknown. Never waits for muster: if
+ * another process of this rank is talking to it, this step is left out. Returns 0. */
+int muster_step(int64_t step, int64_t last);
 
 struct muster_shards; /* a dataset */
 

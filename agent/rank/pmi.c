@@ -45,7 +45,7 @@ typedef int request_f(struct pmi *pmi, int local, const struct request *request,
                       struct evbuffer *out);
 
 static request_f do_init, do_maxes, do_appnum, do_universe, do_kvsname, do_put, do_get,
-    do_barrier, do_finalize, do_abort, do_publish, do_lookup, do_unpublish;
+    do_barrier, do_finalize, do_abort, do_publish, do_lookup, do_unpublish, do_step;
 
 static const struct {
     const char *name;
@@ -64,6 +64,7 @@ static const struct {
     { "publish_name", do_publish },
     { "lookup_name", do_lookup },
     { "unpublish_name", do_unpublish },
+    { "step", do_step },
 };
 
 static int         take_line(struct pmi *pmi, int local, char *line, struct evbuffer *out,
@@ -383,6 +384,21 @@ static int do_unpublish(struct pmi *pmi, int local, const struct request *reques
 {
     (void)pmi, (void)local, (void)request;
     say(out, "cmd=unpublish_result rc=-1 msg=not_offered\n");
+    return 0;
+}
+
+/* "cmd=step step=12 last=100" */
+static int do_step(struct pmi *pmi, int local, const struct request *request,
+                   struct evbuffer *out)
+{
+    const char *step_text = word(request, "step"), *last_text = word(request, "last");
+    int64_t     step, last = -1;
+
+    (void)out;
+    if (step_text == NULL || parse_number(step_text, 0, INT64_MAX, &step, NULL) < 0 ||
+        (last_text != NULL && parse_number(last_text, -1, INT64_MAX, &last, NULL) < 0))
+        return -1;
+    pmi->ops->step(local, step, last, pmi->arg);
     return 0;
 }
 

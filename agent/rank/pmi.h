@@ -7,7 +7,8 @@
  * I/O: lines in, lines out.
  *
  * Requests that begin with "cmd=shard_" are not part of MPICH: they go to the launcher
- * unchanged (launcher/shards/request.h), and the answers come back from there.
+ * unchanged (launcher/shards/request.h), and the answers come back from there. Nor is "cmd=step",
+ * which has no answer.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_PMI_H
@@ -15,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <event2/buffer.h>
 #include <jansson.h>
@@ -46,6 +48,9 @@ struct pmi_ops {
     void (*abort)(int local, int code, void *arg);
     /* A request about shards, without the end of its line. */
     void (*shard)(int local, const char *line, void *arg);
+    /* A rank has done a step of its training. last: the one after which there are no more; -1:
+     * unknown. */
+    void (*step)(int local, int64_t step, int64_t last, void *arg);
 };
 
 struct pmi;

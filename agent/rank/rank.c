@@ -52,6 +52,7 @@ void rank_init(struct rank *rank, struct ranks *ranks, int index)
 {
     *rank = (struct rank){ .ranks = ranks, .plan = &ranks->plan->rank[index], .index = index };
     rank->out.fd = rank->err.fd = rank->input.fd = -1;
+    step_watch_begin(&rank->called, NULL);
     rank->input.changed = ranks->ops->input;
     rank->input.arg = ranks->arg;
 }
@@ -289,13 +290,25 @@ static void tell(struct rank *rank, enum frame_type type, json_t *body)
     rank->ranks->ops->tell(type, rank->plan->rank, body, rank->ranks->arg);
 }
 
-bool rank_has_stepped(struct rank *rank)
+/* A rank may write its steps to stdout, and a bar to stderr. */
+bool rank_take_steps(struct rank *rank, struct rank_steps *steps)
 {
-    uint64_t steps = rank->out.steps.count + rank->err.steps.count;
-    bool     is_new = steps != rank->steps;
+    const struct step_watch *out = &rank->out.steps, *err = &rank->err.steps;
+    bool                     is_new;
 
-    rank->steps = steps;
+    *steps = (struct rank_steps){ .exact = step_watch_more_exact(out, err),
+                                  .latest = err->at_ns > out->at_ns ? err : out,
+                                  .count = out->count + err->count };
+    if (rank->called.count > 0)
+        *steps = (struct rank_steps){ &rank->called, &rank->called, rank->called.count };
+    is_new = steps->count != rank->steps_told;
+    rank->steps_told = steps->count;
     return is_new;
+}
+
+void rank_step(struct rank *rank, int64_t step, int64_t last)
+{
+    step_watch_call(&rank->called, step, last, clock_now_ns());
 }
 
 bool rank_is_silent(const struct rank *rank)

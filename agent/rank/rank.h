@@ -48,7 +48,8 @@ struct rank {
     struct log_file             *log; /* NULL: none */
     struct input                 input;
     struct stream                out, err; /* with a terminal err is not open */
-    uint64_t                     steps; /* of both, as rank_has_stepped() last saw them */
+    struct step_watch            called;     /* muster.step(); then only these steps count */
+    uint64_t                     steps_told; /* as rank_take_steps() last counted them */
     struct bufferevent          *pmi; /* NULL: none, or closed */
     struct event                *late;
     bool                         is_late;
@@ -90,8 +91,16 @@ void rank_shard_answer(struct rank *rank, const void *line, size_t size);
 /* Sends EXIT if it is due. */
 void rank_maybe_report(struct rank *rank);
 
-/* Has its output named a step since the last call? */
-bool rank_has_stepped(struct rank *rank);
+struct rank_steps {
+    const struct step_watch *exact;   /* what shows its steps best */
+    const struct step_watch *latest;  /* what has shown the last one */
+    uint64_t                 count;   /* of all that it has reported */
+};
+
+/* What has the rank reported? False: no step since the last call. */
+bool rank_take_steps(struct rank *rank, struct rank_steps *steps);
+/* The rank has called muster.step(). */
+void rank_step(struct rank *rank, int64_t step, int64_t last);
 
 /* True if the ends of both streams were sent, or there were no streams. */
 bool rank_is_silent(const struct rank *rank);

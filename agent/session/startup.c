@@ -28,6 +28,7 @@ static void input_cb(void *arg);
 static void puts_cb(json_t *puts, bool more, void *arg);
 static void abort_cb(int local, int code, void *arg);
 static void shard_cb(int local, const char *line, void *arg);
+static void step_cb(int local, int64_t step, int64_t last, void *arg);
 static void pmix_ready_cb(void *arg);
 static void pmix_failed_cb(const struct failure *failure, void *arg);
 
@@ -61,7 +62,7 @@ int startup_take_plan(struct agent *agent, const struct frame *frame, const json
                       struct error *err)
 {
     static const struct rank_ops ops = { tell_cb, output_cb, input_cb, log_changed_cb,
-                                         { puts_cb, abort_cb, shard_cb },
+                                         { puts_cb, abort_cb, shard_cb, step_cb },
                                          { pmix_ready_cb, pmix_failed_cb } };
     struct failure failure;
 
@@ -260,6 +261,13 @@ static void shard_cb(int local, const char *line, void *arg)
         return;
     frame_put(agent->link.wire, &frame);
     link_flush(&agent->link);
+}
+
+static void step_cb(int local, int64_t step, int64_t last, void *arg)
+{
+    struct agent *agent = arg;
+
+    rank_step(&agent->ranks.rank[local], step, last);
 }
 
 static void pmix_ready_cb(void *arg)

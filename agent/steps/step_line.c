@@ -25,6 +25,7 @@ static const struct {
     form_parser *parse;
 } forms[STEP_FORMS] = {
     [STEP_FORM_NONE] = { "none", NULL },
+    [STEP_FORM_CALL] = { "muster.step()", NULL },
     [STEP_FORM_MUSTER_TRAIN] = { "muster-train", muster_train },
     [STEP_FORM_DEEPSPEED] = { "DeepSpeed", deepspeed },
     [STEP_FORM_MEGATRON] = { "Megatron-LM", megatron },
@@ -77,7 +78,7 @@ static bool parse_part(struct cursor part, struct step_line *found)
     int64_t        step, most = -1;
     enum step_form form;
 
-    for (form = STEP_FORM_NONE + 1; form < STEP_FORMS; form++, most = -1)
+    for (form = STEP_FORM_CALL + 1; form < STEP_FORMS; form++, most = -1)
         if (forms[form].parse(part, &step, &most)) {
             *found = (struct step_line){ form, step, most };
             return true;

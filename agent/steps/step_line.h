@@ -24,6 +24,7 @@
 /* The more exact ones first. */
 enum step_form {
     STEP_FORM_NONE,
+    STEP_FORM_CALL, /* no line: the rank has called muster.step() */
     STEP_FORM_MUSTER_TRAIN,
     STEP_FORM_DEEPSPEED,
     STEP_FORM_MEGATRON,

@@ -138,6 +138,11 @@ static void note(struct step_watch *watch, const struct step_line *found, int64_
     watch->at_ns = now_ns;
 }
 
+void step_watch_call(struct step_watch *watch, int64_t step, int64_t last, int64_t now_ns)
+{
+    note(watch, &(struct step_line){ STEP_FORM_CALL, step, last }, now_ns);
+}
+
 int64_t step_watch_step(const struct step_watch *watch)
 {
     return watch->last[watch->form];
@@ -145,7 +150,8 @@ int64_t step_watch_step(const struct step_watch *watch)
 
 const char *step_watch_form(const struct step_watch *watch)
 {
-    return watch->pattern != NULL ? "--progress" : step_form_name(watch->form);
+    return watch->pattern != NULL && watch->form == STEP_FORM_NONE ? "--progress"
+                                                                   : step_form_name(watch->form);
 }
 
 const struct step_watch *step_watch_more_exact(const struct step_watch *one,

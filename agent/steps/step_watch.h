@@ -44,6 +44,10 @@ void step_watch_begin(struct step_watch *watch, const regex_t *pattern);
 void step_watch_add(struct step_watch *watch, const char *bytes, size_t size, bool is_cut,
                     int64_t now_ns);
 
+/* The rank has called muster.step(): from now on its output does not count. last: the number of
+ * the last step; -1: unknown. */
+void step_watch_call(struct step_watch *watch, int64_t step, int64_t last, int64_t now_ns);
+
 /* Returns the last step of the most exact form; -1: none, or it has no number. */
 int64_t step_watch_step(const struct step_watch *watch);
 

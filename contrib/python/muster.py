@@ -1,4 +1,9 @@
-# muster.py - what the ranks of a run can request from muster
+# muster.py - what the ranks of a run can report to muster, or ask of it
+#
+# Steps: muster knows that the training makes progress, and --hang-timeout ends a run that does not.
+# See muster-watch(7).
+#
+#     muster.step(step, last=steps)
 #
 # Shards: each record of a dataset is read once, whatever happens to the ranks.
 #
@@ -26,6 +31,25 @@ LINE_MAX = 4096
 
 class Error(Exception):
     """muster has refused something, or does not answer."""
+
+
+def step(number, last=-1):
+    """Report that a step of the training was done; last: the number of the last one, if known.
+
+    Never waits for muster. False: it was not reported, because muster has not started this
+    process, or another process of this rank is talking to muster."""
+    number, last = int(number), max(int(last), -1)
+    if number < 0:
+        raise Error(f"step {number} is negative")
+    if "MUSTER_RUN_ID" not in os.environ or "PMI_FD" not in os.environ:
+        return False
+    fd = _descriptor()
+    if not _mutex.acquire(blocking=False):
+        return False
+    try:
+        return _tell(fd, f"cmd=step step={number} last={last}\n".encode())
+    finally:
+        _mutex.release()
 
 
 class Shard:
@@ -187,6 +211,26 @@ def _exchange(fd, line, tag, until):
         while line:
             line = line[os.write(fd, line):]
         return _answer(fd, tag, until)
+    finally:
+        fcntl.lockf(fd, fcntl.LOCK_UN)
+
+
+# Leaves the line out if muster does not read; never leaves it half written.
+def _tell(fd, line):
+    try:
+        fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    try:
+        poll = select.poll()
+        poll.register(fd, select.POLLOUT)
+        if not poll.poll(0):
+            return False
+        while line:
+            line = line[os.write(fd, line):]
+        return True
+    except OSError:
+        return False
     finally:
         fcntl.lockf(fd, fcntl.LOCK_UN)
 

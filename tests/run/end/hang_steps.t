@@ -56,6 +56,50 @@ spin --hang-timeout 3 --progress '^batch=([0-9]+)' --timeout 6 $four ./spin 'ite
 ok "with --progress no other form counts" grep -q '^muster: .*--timeout' err
 ok "... and no step is known" not grep -q 'last step' err
 
+# Ranks that call muster.step(): rank 0 in C. Their output does not count.
+PYTHONPATH=$top_srcdir/contrib/python
+export PYTHONPATH PYTHONDONTWRITEBYTECODE=1 # not beside the sources
+cat >call.py <<'END'
+import os, sys, time
+import muster
+rank, last = int(os.environ['RANK']), 6 if os.environ['RANK'] != '2' else 4
+print(muster.step(0, last=9))
+for step in range(1, last + 1):
+    muster.step(step, 9)
+for line in range(1000):
+    print('iter %d: loss 2' % line, flush=True)
+    time.sleep(0.05)
+END
+cat >call.c <<'END'
+#include <stdio.h>
+#include <unistd.h>
+#include <muster.h>
+int main(void)
+{
+    for (int step = 0; step < 7; step++)
+        if (muster_step(step, 9) != 0)
+            return 3;
+    puts(muster_step(-1, 9) < 0 ? muster_error() : "?");
+    fflush(stdout);
+    for (;;)
+        pause();
+}
+END
+script_file called <<'END'
+#!/bin/sh
+[ "$RANK" = 0 ] && exec ./call
+exec python3 call.py
+END
+ok "a program in C is linked with libmuster" cc -o call -I "$top_srcdir/client" call.c \
+    "$top_builddir/client/libmuster.so.0" -Wl,-rpath,"$(cd "$top_builddir/client" && pwd)"
+spin --hang-timeout 3 $four ./called
+is "ranks that call muster.step() no more: 124" "$rc" 124
+ok "... in Python and in C" grep -q '(found by: muster.step()); they differ: step 4: rank 2, step 6: ranks 0-1,3$' err
+is "... which says what is wrong" "$(grep -o 'step -1 is negative' out)" "step -1 is negative"
+is "... and what went well" "$(grep -c 'node[12]:[123]: True' out)" 3
+run python3 -c 'import muster; print(muster.step(1))'
+is "without muster the call does nothing" "$rc $(cat out)" "0 False"
+
 spin --hang-timeout 3 --max-restarts 1 $four ./spin 'iter %d: loss 2
 ' 12
 is "a hang restarts as a failure does: 0" "$rc" 0

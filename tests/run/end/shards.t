@@ -254,5 +254,5 @@ ok "... the shared one" sh -c 'readelf -d user | grep -q "NEEDED.*libmuster.so.0
 is "... which shows what the header has" \
     "$(nm -D --defined-only "$library/libmuster.so.0" | sed -n 's/.* T \([a-z_]*\).*/\1/p' | sort)" \
     "$(grep -oE '\bmuster_[a-z_]+\(' "$top_srcdir/client/muster.h" | grep -v '()' | tr -d '(' | sort -u)"
-is "... and works" "$(cat said)" "this process was not started by muster: there are no shards"
+is "... and works" "$(cat said)" "this process was not started by muster: it has no shards or steps"
 finish

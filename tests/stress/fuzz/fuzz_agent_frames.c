@@ -38,6 +38,11 @@ static void shard_cb(int local, const char *line, void *arg)
     (void)local, (void)line, (void)arg;
 }
 
+static void step_cb(int local, int64_t step, int64_t last, void *arg)
+{
+    (void)local, (void)step, (void)last, (void)arg;
+}
+
 static int take_plan(const json_t *body, const struct blobs *blobs, struct error *err)
 {
     struct strlist  base = { 0 }, env = { 0 };
@@ -119,7 +124,7 @@ static int take(const struct frame *frame, struct blobs *blobs, struct pmi *pmi,
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct pmi_ops ops = { puts_cb, abort_cb, shard_cb };
+    static const struct pmi_ops ops = { puts_cb, abort_cb, shard_cb, step_cb };
     struct evbuffer *in = evbuffer_new();
     struct pmi      *pmi = pmi_new("kvs", NULL, 1, 1, &ops, NULL);
     struct blobs     blobs = { 0 };

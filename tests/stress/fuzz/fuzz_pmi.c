@@ -45,6 +45,11 @@ static void shard_cb(int local, const char *line, void *arg)
     pmi_shard_answer(pmi, local, "cmd=shard_answer rc=0\n", 22, out[local]);
 }
 
+static void step_cb(int local, int64_t step, int64_t last, void *arg)
+{
+    (void)local, (void)step, (void)last, (void)arg;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     ask_pmi(data, size);
@@ -54,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 static void ask_pmi(const uint8_t *data, size_t size)
 {
-    static const struct pmi_ops ops = { barrier_cb, abort_cb, shard_cb };
+    static const struct pmi_ops ops = { barrier_cb, abort_cb, shard_cb, step_cb };
     struct error err;
     size_t       take;
     int          i, rank;

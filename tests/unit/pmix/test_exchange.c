@@ -62,6 +62,11 @@ static void shard_cb(int local, const char *line, void *arg)
     fail();
 }
 
+static void step_cb(int local, int64_t step, int64_t last, void *arg)
+{
+    (void)local, (void)step, (void)last, (void)arg;
+}
+
 static void end_barrier(struct world *world)
 {
     json_t      *body = json_pack("{s:O}", "put", world->puts);
@@ -82,7 +87,7 @@ static void end_barrier(struct world *world)
 
 static struct world *world_new(int nodes)
 {
-    static const struct pmi_ops ops = { barrier_cb, abort_cb, shard_cb };
+    static const struct pmi_ops ops = { barrier_cb, abort_cb, shard_cb, step_cb };
     struct world               *world = xcalloc(1, sizeof *world);
     int                         i, local;
 

@@ -26,6 +26,7 @@ struct fixture {
     int              aborted, abort_code;
     int              asked; /* about shards */
     char             question[100];
+    char             stepped[100];
     struct error     err;
 };
 
@@ -59,9 +60,17 @@ static void shard_cb(int local, const char *line, void *arg)
     snprintf(f->question, sizeof f->question, "%s", line);
 }
 
+static void step_cb(int local, int64_t step, int64_t last, void *arg)
+{
+    struct fixture *f = arg;
+
+    snprintf(f->stepped, sizeof f->stepped, "%d: %lld of %lld", local, (long long)step,
+             (long long)last);
+}
+
 static int setup(void **state)
 {
-    static const struct pmi_ops ops = { barrier_cb, abort_cb, shard_cb };
+    static const struct pmi_ops ops = { barrier_cb, abort_cb, shard_cb, step_cb };
     struct fixture *f = calloc(1, sizeof *f);
     int             i;
 
@@ -269,6 +278,23 @@ static void test_requests_about_shards_go_to_the_launcher(void **state)
     assert_int_equal(f->asked, 2 + PMI_SHARDS_WAITING_MAX);
 }
 
+/* They have no answer, and make no MPI program of a rank. */
+static void test_steps(void **state)
+{
+    struct fixture *f = *state;
+
+    expect(f, 1, "cmd=step step=12 last=100\ncmd=get_appnum\n", "cmd=appnum appnum=0\n");
+    assert_string_equal(f->stepped, "1: 12 of 100");
+    expect(f, 0, "cmd=step step=9223372036854775807\n", "");
+    assert_string_equal(f->stepped, "0: 9223372036854775807 of -1");
+    assert_false(pmi_was_asked(f->pmi));
+    assert_int_equal(say(f, 0, "cmd=step\n"), -1);
+    assert_int_equal(say(f, 0, "cmd=step step=-1\n"), -1);
+    assert_int_equal(say(f, 0, "cmd=step step=1 last=x\n"), -1);
+    assert_int_equal(say(f, 0, "cmd=step step=9223372036854775808\n"), -1);
+    assert_string_equal(f->stepped, "0: 9223372036854775807 of -1");
+}
+
 static void test_unfinished(void **state)
 {
     struct fixture *f = *state;
@@ -378,6 +404,7 @@ int main(void)
         TEST(test_a_union_may_come_in_parts),
         TEST(test_abort_is_passed_on),
         TEST(test_requests_about_shards_go_to_the_launcher),
+        TEST(test_steps),
         TEST(test_unfinished),
         TEST(test_spawn_and_names_are_refused),
         TEST(test_version_2_is_refused),

@@ -190,6 +190,20 @@ static void test_two_streams(void **state)
     assert_string_equal(step_watch_form(&watch), "nanoGPT");
 }
 
+/* A rank that calls muster.step(). */
+static void test_call(void **state)
+{
+    (void)state;
+    step_watch_call(&watch, 0, -1, 1);
+    expect(1, 0, 1);
+    step_watch_call(&watch, 0, -1, 2); /* no step was done */
+    expect(1, 0, 1);
+    step_watch_call(&watch, 9, 9, 3);
+    expect(2, 9, 3);
+    assert_true(watch.is_last);
+    assert_string_equal(step_watch_form(&watch), "muster.step()");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -201,6 +215,7 @@ int main(void)
         cmocka_unit_test_setup(test_cut, begin),
         cmocka_unit_test_setup(test_pattern, begin),
         cmocka_unit_test_setup(test_two_streams, begin),
+        cmocka_unit_test_setup(test_call, begin),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
