@@ -32,6 +32,7 @@
 #include "run/rendezvous.h"
 #include "run/run.h"
 #include "run/run_status.h"
+#include "run/stacks.h"
 #include "run/steps.h"
 #include "run/start_check.h"
 
@@ -469,7 +470,7 @@ static void take_stacked(struct run *run, struct node *node, const struct frame 
     if (json_object_get(body, "text") != NULL && !rank_is_of(run, node, frame->rank))
         bad_frame(node, frame, "not for this rank");
     else
-        hang_take_stack(run, node, frame->rank, body);
+        stacks_take(run, node, frame->rank, body);
 }
 
 static void bad_frame(struct node *node, const struct frame *frame, const char *why)

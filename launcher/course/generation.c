@@ -31,6 +31,7 @@
 #include "run/run_status.h"
 #include "run/steps.h"
 #include "run/spare.h"
+#include "run/stacks.h"
 #include "xalloc.h"
 #include "xevent.h"
 
@@ -521,6 +522,7 @@ static void forget(struct run *run)
     notice_end(run);
     rank_output_again(run, run->plan);
     hang_again(run);
+    stacks_again(run);
     data_shards_again(run);
     rank_keys_again(run, run->plan);
     run_status_again(run, run->plan);

@@ -92,6 +92,7 @@
 #include "run/rendezvous.h"
 #include "run/run.h"
 #include "run/run_status.h"
+#include "run/stacks.h"
 #include "run/steps.h"
 #include "transport/children.h"
 #include "xalloc.h"
@@ -240,6 +241,7 @@ static void begin(struct run *run)
     costs_open(run);
     hang_open(run);
     steps_open(run);
+    stacks_open(run);
     rank_keys_open(run);
     watch_hosts(run);
     run->interrupt = interrupt_new(run);
@@ -451,6 +453,7 @@ static void run_clear(struct run *run)
         children_await(CHILDREN_S);
     hang_free(run->hang);
     steps_free(run->steps);
+    stacks_free(run->stacks);
     generation_close(run);
     pool_free(run->pool);
     notice_free(run->notice);

@@ -17,6 +17,7 @@
 #include "run/rank_input.h"
 #include "run/rendezvous.h"
 #include "run/run.h"
+#include "run/stacks.h"
 #include "run/start_check.h"
 
 static void has_answered(struct run *run, struct node *node);
@@ -68,9 +69,11 @@ static void node_changed(struct node *node, void *arg)
     case NODE_STAYING:
         run->phase.stayed[node->index] =
             run->phase.now != PHASE_RESTARTING && !phase_is_away(run, node);
+        stacks_node_left(run, node);
         run_changed(run);
         break;
     case NODE_DONE:
+        stacks_node_left(run, node);
         if (run->phase.now == PHASE_RUNNING && phase_is_away(run, node))
             phase_stop(run); /* something is left there: its role cannot start again */
         break;
@@ -109,6 +112,7 @@ static void node_over(struct node *node, void *arg)
     bool        was_handshake = node->state == NODE_FAILED && node->liveness.heard_ns == 0;
 
     rank_input_look(run, node);
+    stacks_node_left(run, node);
     if (node->state == NODE_FAILED && run_had_ended(run, node)) {
         log_warn("%s: lost after its ranks had exited (%s)", node->plan->host,
                  node->failure->text);

@@ -23,6 +23,7 @@
 #include "run/rank_keys.h"
 #include "run/run.h"
 #include "run/run_status.h"
+#include "run/stacks.h"
 #include "run/steps.h"
 #include "xalloc.h"
 
@@ -329,6 +330,7 @@ static void make_room(struct run *run)
     flow_make_room(run->flow, run->plan->nodes);
     deadline_make_room(run->deadline, run->plan->nodes);
     hang_again(run);
+    stacks_again(run);
     rank_keys_again(run, run->plan);
     rank_labels_add(run->output, run->plan, run->options, run->shown, run->shown_count);
     run_status_make_room(run);

@@ -2,15 +2,14 @@
  *
  * Agents report with each heartbeat how long their ranks have done nothing. When all ranks have
  * done nothing for long enough, the hang becomes the cause of the run's end, whatever follows.
- * Before muster stops the run, it asks every agent where its ranks are and whether it reaches
- * the other nodes (peers.h).
+ * Before muster stops the run, it asks every agent where its ranks are (stacks.h) and whether
+ * it reaches the other nodes (peers.h).
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_HANG_H
 #define MUSTER_HANG_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include <jansson.h>
@@ -28,9 +27,8 @@ void hang_again(struct run *run);
 /* Checks whether the run hangs. Called with each heartbeat. */
 void hang_look(struct run *run);
 
-/* Handle the frames IDLE, STACKED and PROBED. */
+/* Handle the frames IDLE and PROBED. */
 void hang_take_idle(struct run *run, const struct node *node, const json_t *body);
-void hang_take_stack(struct run *run, struct node *node, uint32_t rank, const json_t *body);
 void hang_take_probed(struct run *run, struct node *node, const json_t *body);
 
 /* Has a hang ended the run? */

@@ -74,6 +74,7 @@ struct run {
     struct data_shards *data_shards;   /* data_shards.c; NULL: there are no ranks */
     struct hang        *hang;          /* hang.c */
     struct steps       *steps;         /* steps.c */
+    struct stacks      *stacks;        /* stacks.c */
     bool                is_start_told; /* agent_frames.c: watcher->started was called */
 
     /* Parts: launch.c makes them, and each belongs to the file with its name. */

@@ -22,18 +22,18 @@ lasted() {
 {
 script_file bin/gdb <<'END'
 #!/bin/sh
-echo "#0 where gdb says, of ${*##* }"
+echo "#0 where gdb says, of process ${*##* }"
 END
 hang 1 $four sh -c 'echo up; exec sleep 1001'
 is "all ranks sleep: 124" "$rc" 124
 ok "... after the time, by muster's own stamps" lasted 0.9 5
 ok "... the report says why" grep -q 'muster: hang: no output and no CPU time .* for 1 s' err
-is "... and where each rank is" "$(grep -Ec '\| rank [0-3] on node[12]:' err)" 4
-is "... its command" "$(grep -c '| pid [0-9]*: sleep 1001' err)" 4
-is "... its state" "$(grep -c '|   thread [0-9]* sleep: S (sleeping)' err)" 4
-is "... and what gdb says" "$(grep -c '| #0 where gdb says' err)" 4
+is "... and where each rank is, once" "$(grep -Fxc '  | ranks 0-3 on node[1-2]:' err)" 1
+is "... its command" "$(grep -c '| pid [0-9]*: sleep 1001' err)" 1
+is "... its state" "$(grep -c '|   thread [0-9]* sleep: S (sleeping)' err)" 1
+is "... and what gdb says" "$(grep -c '| #0 where gdb says' err)" 1
 ok "... the report comes last" sh -c "tail -n 1 err | grep -q 'ended after that'"
-ok "all of it is kept" grep -q 'rank 3 on node2' "$HOME"/.local/state/muster/runs/*/stacks.txt
+ok "all of it is kept" grep -Fq 'ranks 0-3 on node[1-2]:' "$HOME"/.local/state/muster/runs/*/stacks.txt
 ok "nothing is left" no_leftovers
 
 # Four seconds: a loaded machine may give a rank nothing for two.
@@ -91,7 +91,7 @@ else
 fi
 
 run muster --heartbeat 0.2 --timeout 2 --grace 1 -H node1:1 sleep 1005
-ok "without the option nobody asks" not grep -q hang err
+ok "without the option there is no hang" not grep -q "hang:" err
 
 # Who looks can see which rank has fallen silent.
 start muster --heartbeat 0.2 $four sh -c \

@@ -24,6 +24,7 @@
 #include "run/rank_output.h"
 #include "run/rendezvous.h"
 #include "run/run_status.h"
+#include "run/stacks.h"
 #include "run/start_check.h"
 
 double others_s;
@@ -112,7 +113,7 @@ void hang_take_idle(struct run *of, const struct node *which, const json_t *body
     told("idle;");
 }
 
-void hang_take_stack(struct run *of, struct node *which, uint32_t rank, const json_t *body)
+void stacks_take(struct run *of, struct node *which, uint32_t rank, const json_t *body)
 {
     (void)of, (void)which, (void)body;
     told("stack of %u;", rank);

@@ -31,6 +31,7 @@
 #include "run/run_status.h"
 #include "run/steps.h"
 #include "run/spare.h"
+#include "run/stacks.h"
 
 struct member_rules rules;
 bool                is_interrupted, is_late, has_hung, was_noticed, is_refused, is_ending;
@@ -259,6 +260,12 @@ bool hang_is_over(const struct run *of)
 }
 
 void hang_again(struct run *of)
+{
+    (void)of;
+    forgotten++;
+}
+
+void stacks_again(struct run *of)
 {
     (void)of;
     forgotten++;

@@ -28,11 +28,13 @@
 #include "run/pool.h"
 #include "run/rendezvous.h"
 #include "run/run_status.h"
+#include "run/stacks.h"
 #include "run/start_check.h"
 #include "xalloc.h"
 
 bool         goes_on, may_restart, asks_again, is_one_machine, pool_is_gone;
 int          refused, looks, compared;
+bool         has_left[HOSTS];
 struct terms terms[HOSTS];
 const struct plan *world;
 
@@ -82,6 +84,12 @@ void orphan_cleanup_start(struct node *of, const char *run_id, orphan_cleanup_ov
     told("clean %s;", of->plan->host);
     in_cleanup = of;
     cleanup_is_over = over;
+}
+
+void stacks_node_left(struct run *of, const struct node *which)
+{
+    assert_ptr_equal(of, &run);
+    has_left[which->index] = true;
 }
 
 void orphan_cleanup_end(struct node *of)
@@ -365,6 +373,7 @@ static void forget(void)
     size_t i;
 
     looks = 0;
+    memset(has_left, 0, sizeof has_left);
     forget_told();
     for (i = 0; i < NODES; i++)
         while (sent(i) != NULL)

@@ -16,6 +16,7 @@ extern bool goes_on, may_restart, asks_again, is_one_machine, pool_is_gone;
 extern int  refused;  /* the node whose HELLO is refused, or one of the constants below */
 extern int  looks;    /* how often run_changed() was called */
 extern int  compared; /* how many nodes shared_machine_find() got last */
+extern bool has_left[HOSTS]; /* stacks.c was told that the node has left */
 #define NOTHING (-1)
 #define PLAN_TOO_LARGE (-2)
 #define NO_PLACE (-3)

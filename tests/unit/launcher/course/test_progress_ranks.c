@@ -25,6 +25,7 @@ static void test_lost(void **state)
     expect_told("pause?;deadline stop 30;");
     assert_int_equal(run.phase.now, PHASE_STOPPING);
     assert_true(run.phase.stop_ns > 0);
+    assert_true(has_left[0] && !has_left[1]);
     expect_sent(1, FRAME_STOP);
     assert_int_equal(run.phase.over, 1);
     phase_stop(&run); /* once is enough */
@@ -54,6 +55,7 @@ static void test_lost_after_its_end(void **state)
     running();
     node_stay(&node[0]);
     assert_int_equal(looks, 1);
+    assert_true(has_left[0] && !has_left[1]);
     node_fail(&node[0], "staying", EXIT_LOST, "", "cut");
     expect_told("");
     assert_int_equal(run.phase.now, PHASE_RUNNING);
@@ -348,6 +350,7 @@ static void test_stop_some(void **state)
     goes_on = true;
     running();
     node_enter(&node[0], NODE_DONE, 0);
+    assert_true(has_left[0] && !has_left[1]);
     stays(1);
     phase_stop_nodes(&run, 5);
     assert_null(sent(0));

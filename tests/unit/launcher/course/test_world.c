@@ -90,7 +90,7 @@ static void test_smaller(void **state)
     elastic();
     no_spare();
     change(0, 0, 1);
-    expect_told("put te2;phase;flow 1;deadline 1;hang;keys;labels;status;steps;");
+    expect_told("put te2;phase;flow 1;deadline 1;hang;stacks;keys;labels;status;steps;");
     expect_world("te1 0+2 ");
     assert_ptr_equal(spare, second);
     assert_int_equal(members.item[1].state, MEMBER_SPARE);

@@ -23,6 +23,7 @@
 #include "run/hang.h"
 #include "run/pool.h"
 #include "run/run_status.h"
+#include "run/stacks.h"
 #include "run/steps.h"
 #include "xalloc.h"
 
@@ -102,6 +103,12 @@ void hang_again(struct run *of)
 {
     (void)of;
     told("hang;");
+}
+
+void stacks_again(struct run *of)
+{
+    (void)of;
+    told("stacks;");
 }
 
 void rank_keys_again(struct run *of, const struct plan *world)

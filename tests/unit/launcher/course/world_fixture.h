@@ -17,7 +17,7 @@ extern struct node     *spare; /* in the pool; NULL: it has a place */
 extern struct member_rules *const rules; /* of the run; the world may not change its size */
 
 /* The calls to the parts that keep state per node, if there are two nodes. */
-#define ROOM "phase;flow 2;deadline 2;hang;keys;labels;status;steps;"
+#define ROOM "phase;flow 2;deadline 2;hang;stacks;keys;labels;status;steps;"
 
 /* For cmocka. */
 int world_fixture_begin(void **state);

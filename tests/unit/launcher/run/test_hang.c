@@ -21,6 +21,7 @@
 #include "node/peers.h"
 #include "run/hang.h"
 #include "run/rendezvous.h"
+#include "run/stacks.h"
 #include "run/steps.h"
 #include "run_fixture.h"
 #include "xalloc.h"
@@ -119,6 +120,7 @@ static int setup(void **state)
     flow_begin(run.flow, 1);
     hang_open(&run);
     steps_open(&run);
+    stacks_open(&run);
     return 0;
 }
 
@@ -127,6 +129,7 @@ static int teardown(void **state)
     (void)state;
     hang_free(run.hang);
     steps_free(run.steps);
+    stacks_free(run.stacks);
     flow_free(run.flow);
     outcome_clear(&run.outcome);
     strlist_clear(&lines);
@@ -181,7 +184,7 @@ static void stack(size_t which, const char *text, bool is_end)
 {
     json_t *body = json_pack("{s:s, s:b}", "text", text, "end", (int)is_end);
 
-    hang_take_stack(&run, &node[which], (uint32_t)which, body);
+    stacks_take(&run, &node[which], (uint32_t)which, body);
     json_decref(body);
 }
 
@@ -409,8 +412,7 @@ static void test_peers_last(void **state)
     are_known = true;
     peers_done(peers_arg);
     expect_told("stop;");
-    assert_string_equal(stacks, "te1 cannot reach te2\nrank 0 on te1:\nmain\nrank 1 on te2:\n"
-                                "main\n");
+    assert_string_equal(stacks, "te1 cannot reach te2\nranks 0-1 on te[1-2]:\nmain\n");
     text = report();
     assert_non_null(strstr(text, "muster: all stacks are in /run/stacks.txt\n"
                                  "muster: te1 cannot reach te2\n"));
@@ -446,33 +448,6 @@ static void test_nobody_has_asked(void **state)
     expect_told("");
 }
 
-/* However long the stacks are. */
-static void test_bounds(void **state)
-{
-    const size_t size = 1u << 20;
-    char        *many = xcalloc(size + 1, 1), *text;
-    size_t       i, count = 0;
-
-    (void)state;
-    run.dir.path = (char *)"/run";
-    begin();
-    memset(many, '\n', 1000);
-    stack(0, many, false);
-    memset(many, 'x', size);
-    for (i = 0; i < 20; i++)
-        stack(0, many, false);
-    stack(0, "", true);
-    stack(1, "the last", true);
-    assert_true(strlen(stacks) >= 16 * size && strlen(stacks) < 18 * size);
-    text = report();
-    for (i = 0; text[i] != '\0'; i++)
-        count += text[i] == '\n';
-    assert_int_equal(count, 402); /* 400, "and more", and where the rest is */
-    assert_non_null(strstr(text, "  | ... and more\n"));
-    free(text);
-    free(many);
-}
-
 static void test_another_generation(void **state)
 {
     (void)state;
@@ -481,6 +456,7 @@ static void test_another_generation(void **state)
     stack(1, "main", true);
     expect_told("stop;");
     hang_again(&run);
+    stacks_again(&run);
     assert_false(hang_is_over(&run));
     hang_look(&run); /* its ranks are not idle: they have just started */
     expect_told("");
@@ -505,7 +481,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_peers_last, setup, teardown),
         cmocka_unit_test_setup_teardown(test_probed, setup, teardown),
         cmocka_unit_test_setup_teardown(test_nobody_has_asked, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_bounds, setup, teardown),
         cmocka_unit_test_setup_teardown(test_another_generation, setup, teardown),
     };
 
