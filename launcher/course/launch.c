@@ -308,6 +308,7 @@ static int finish(struct run *run)
     text_open(&out);
     text_open(&err);
     hang_report(run, err.file);
+    deadline_report(run, err.file);
     outcome_report(&run->outcome, run->output, fd_columns(STDERR_FILENO), err.file);
     if (run->plan->generation > 0 && !run_is_exec(run))
         cost_print(&run->cost, err.file);

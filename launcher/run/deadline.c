@@ -12,8 +12,10 @@
 #include "clock.h"
 #include "log.h"
 #include "node/body.h"
+#include "run/hang.h"
 #include "run/rank_output.h"
 #include "run/run.h"
+#include "run/stacks.h"
 #include "xalloc.h"
 #include "xevent.h"
 
@@ -35,9 +37,11 @@ struct deadline {
     size_t        nodes;
     bool         *is_dumping; /* by node: the user knows of its core files */
     bool          has_passed; /* --timeout */
+    bool          has_stacks; /* of the ranks, when it had passed */
 };
 
 static void timeout_cb(evutil_socket_t fd, short what, void *arg);
+static void stacks_known(struct run *run);
 static void stop_cb(evutil_socket_t fd, short what, void *arg);
 static void others_cb(evutil_socket_t fd, short what, void *arg);
 static struct stop *stop_of(const struct run *run, const struct plan *world);
@@ -121,7 +125,28 @@ static void timeout_cb(evutil_socket_t fd, short what, void *arg)
         return;
     outcome_cause(&run->outcome, EXIT_TIMEOUT, "time limit: --timeout %g s has passed",
                   run->options->timeout_s);
+    if (run->phase.now != PHASE_RUNNING || run_is_exec(run)) {
+        phase_stop(run);
+        return;
+    }
+    log_info("--timeout has passed: asking where the ranks are");
+    stacks_ask(run, stacks_known);
+}
+
+static void stacks_known(struct run *run)
+{
+    struct error err;
+
+    run->deadline->has_stacks = true;
+    if (stacks_write(run, NULL, &err) < 0)
+        log_warn("%s: %s", run->dir.path, err.text);
     phase_stop(run);
+}
+
+void deadline_report(const struct run *run, FILE *out)
+{
+    if (run->deadline->has_stacks && !hang_is_over(run))
+        stacks_report(run, out);
 }
 
 void deadline_stop(struct run *run, const struct plan *world, double grace_s)

@@ -5,6 +5,7 @@
 #define MUSTER_DEADLINE_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include <jansson.h>
 
@@ -22,8 +23,11 @@ void             deadline_make_room(struct deadline *deadline, size_t nodes);
 /* Has --timeout passed? */
 bool deadline_has_passed(const struct deadline *deadline);
 
-/* Starts --timeout, if there is one, unless it already runs. */
+/* Starts --timeout, if there is one, unless it already runs. Once it has passed, muster asks where
+ * the ranks are (stacks.h), and then stops the run. */
 void deadline_start(struct run *run);
+/* Prints where they were, if it has passed. */
+void deadline_report(const struct run *run, FILE *out);
 
 /* Called when STOP is sent to the nodes of a world (the plan, or a role), with KILL after
  * grace_s. An agent must confirm in time that everything has stopped, or it is lost. */

@@ -195,8 +195,8 @@ ok "... the report is short" test "$(wc -c <err)" -lt 8000
 # What it says of the others when all hang; the hang came first.
 try 124 15 false-pairs --hang-timeout 1 --heartbeat 0.2
 ok "... it is dropped for that" grep -q 'PROBED frame does not answer the request' err
-# It is alive, but deaf to STOP.
-try 124 20 never-done --timeout 0.5
+# It is alive, but deaf to STACKS, for 15 s, and to STOP.
+try 124 40 never-done --timeout 0.5
 ok "... it is said that something may be left" grep -Eq \
     'stopping +the agent did not confirm that all processes are gone' err
 ok "... and what ends it" grep -q 'hint: .*muster clean --kill kills it' err
