@@ -82,6 +82,7 @@ static const struct {
     [COMMAND_KILL] = { .run = command_kill },
     [COMMAND_DRAIN] = { .run = command_drain },
     [COMMAND_SCALE] = { .run = command_scale },
+    [COMMAND_STACKS] = { .run = command_stacks },
     [COMMAND_RESUME] = { .run = resume },
 };
 

@@ -198,8 +198,9 @@ int requests_take_stacks(struct agent *agent, const struct frame *frame, const j
                          struct error *err)
 {
     (void)frame, (void)body;
-    if (agent->requests.stacks != NULL)
-        return err_set(err, "a second STACKS frame");
+    if (agent->requests.stacks != NULL && !stacks_are_told(agent->requests.stacks))
+        return err_set(err, "a second STACKS frame before the first one was answered");
+    stacks_free(agent->requests.stacks);
     agent->requests.stacks = stacks_begin(agent, stacked_cb, agent);
     return 0;
 }

@@ -89,9 +89,16 @@ struct stacks *stacks_begin(struct agent *agent,
         describe(stack);
     }
     helpers_start(stacks);
-    if (stacks->count == 0)
+    if (stacks->count == 0) {
+        event_del(stacks->late);
         told(0, json_pack("{s:b}", "end", true), arg);
+    }
     return stacks;
+}
+
+bool stacks_are_told(const struct stacks *stacks)
+{
+    return stacks->told_count == stacks->count;
 }
 
 void stacks_free(struct stacks *stacks)

@@ -8,6 +8,7 @@
 #ifndef MUSTER_AGENT_STACKS_H
 #define MUSTER_AGENT_STACKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <jansson.h>
@@ -21,6 +22,8 @@ struct stacks;
 /* Calls told with the body of STACKED for each running rank, then once with {"end":true}. */
 struct stacks *stacks_begin(struct agent *agent,
                             void (*told)(uint32_t rank, json_t *body, void *arg), void *arg);
+/* Has it called told with the end? */
+bool stacks_are_told(const struct stacks *stacks);
 /* Kills the helpers. */
 void stacks_free(struct stacks *stacks);
 

@@ -14,13 +14,14 @@
 #include "node/node_job.h"
 
 /* Commands about runs that this machine has launched. Each returns its exit status. attach.c,
- * status.c, stop.c, drain.c. */
+ * status.c, stop.c, drain.c, show_stacks.c. */
 int command_attach(const struct options *options);
 int command_status(const struct options *options);
 int command_stop(const struct options *options);
 int command_kill(const struct options *options);
 int command_drain(const struct options *options);
 int command_scale(const struct options *options);
+int command_stacks(const struct options *options);
 
 /* Prepares to resume a run. Returns -1 with the run's options in again, or an exit status. Call
  * options_clear(again) in both cases. resume.c. */
@@ -37,6 +38,11 @@ int command_help(enum command topic);
 /* Executes muster-k8s with these arguments, of which the first is "k8s". Returns only an exit
  * status for failure: muster-k8s is missing or cannot be executed. k8s.c. */
 int command_k8s(char **argv);
+
+/* stop.c: returns the run that options name; if they name none, the only active one. NULL with err:
+ * there is none, or more than one. */
+struct past_run *stop_choose(const struct history *list, const struct options *options,
+                             struct error *err);
 
 /* status.c: prints a row for each run, or a line that there are none. */
 void status_print_runs(const struct history *list, FILE *out);

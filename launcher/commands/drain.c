@@ -52,7 +52,7 @@ static int ask(const struct options *options, make_line *make)
         status = EXIT_USAGE;
         run = history_find(&list, options->run, &err);
         if (run != NULL && make(options, &line, &err) == 0 &&
-            past_run_ask(run, line.bytes, answer, sizeof answer, &err) == 0)
+            past_run_ask(run, line.bytes, PAST_RUN_ANSWER_S, answer, sizeof answer, &err) == 0)
             status = 0;
     }
     if (status == 0)

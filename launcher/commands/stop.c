@@ -17,10 +17,9 @@
 
 #define SURE_S 10.0 /* added to the time that the launcher may take */
 
-static struct past_run *choose(const struct history *list, const char *word, struct error *err);
-static int              stop_one(const struct past_run *run);
-static int              not_over(const struct past_run *run);
-static double           end_s(const struct past_run *run);
+static int    stop_one(const struct past_run *run);
+static int    not_over(const struct past_run *run);
+static double end_s(const struct past_run *run);
 
 int command_stop(const struct options *options)
 {
@@ -32,7 +31,7 @@ int command_stop(const struct options *options)
     if (history_read(&list, &err) < 0)
         goto failed;
     status = EXIT_USAGE;
-    run = choose(&list, options->run, &err);
+    run = stop_choose(&list, options, &err);
     if (run == NULL)
         goto failed;
     status = EXIT_INTERNAL;
@@ -53,16 +52,18 @@ failed:
 
 /* Without a word there must be only one active run, so that muster does not stop the wrong
  * one. */
-static struct past_run *choose(const struct history *list, const char *word, struct error *err)
+struct past_run *stop_choose(const struct history *list, const struct options *options,
+                             struct error *err)
 {
     struct past_run *run = NULL;
     size_t           i, active = 0;
 
-    if (word != NULL) {
-        run = history_find(list, word, err);
+    if (options->run != NULL) {
+        run = history_find(list, options->run, err);
         if (run == NULL || run->state != PAST_RUN_ELSEWHERE)
             return run;
-        err_set(err, "%s was launched on %s: run muster stop there", run->id, past_run_host(run));
+        err_set(err, "%s was launched on %s: run muster %s there", run->id, past_run_host(run),
+                command_name(options->command));
         return NULL;
     }
     for (i = 0; i < list->count; i++) {

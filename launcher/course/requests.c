@@ -17,7 +17,9 @@
 #include "run/notice.h"
 #include "run/pool.h"
 #include "run/run.h"
+#include "run/stacks.h"
 
+#define STACKS_VERB "stacks"
 #define NODES_MAX 65536
 #define WITHIN_MAX_S 86400.0
 
@@ -28,11 +30,15 @@ static int         scale(const struct strlist *words, char *answer, size_t size,
                          struct error *err);
 static int         send_signal(const struct strlist *words, char *answer, size_t size, void *arg,
                                struct error *err);
+static int         show_stacks(const struct strlist *words, char *answer, size_t size, void *arg,
+                               struct error *err);
+static void        stacks_known(struct run *run);
 
 const struct control_verb requests_verbs[] = {
     { "drain", "drain SECONDS HOST...", 2, drain },
     { "scale", "scale NODES SECONDS", 2, scale },
     { "signal", "signal NUMBER", 1, send_signal },
+    { STACKS_VERB, STACKS_VERB, 0, show_stacks },
     { .name = NULL },
 };
 
@@ -129,4 +135,28 @@ static int send_signal(const struct strlist *words, char *answer, size_t size, v
     snprintf(answer, size, "signal %d was sent to the ranks on %zu %s", (int)number, nodes,
              nodes == 1 ? "node" : "nodes");
     return 0;
+}
+
+/* The nodes answer later, or fall silent. */
+static int show_stacks(const struct strlist *words, char *answer, size_t size, void *arg,
+                       struct error *err)
+{
+    struct run *run = arg;
+    size_t      i;
+
+    (void)words, (void)answer, (void)size;
+    for (i = 0; i < run->plan->nodes && !stacks_has_ranks(run, i); i++)
+        ;
+    if (i == run->plan->nodes)
+        return err_set(err, "no rank is running now");
+    stacks_ask(run, stacks_known);
+    return CONTROL_LATER;
+}
+
+static void stacks_known(struct run *run)
+{
+    struct error err;
+    int          rc = stacks_write(run, NULL, &err);
+
+    control_answer(run->control, STACKS_VERB, rc, rc < 0 ? err.text : "stacks.txt");
 }

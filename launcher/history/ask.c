@@ -16,29 +16,30 @@
 #include "sanitize.h"
 #include "xalloc.h"
 
-#define ANSWER_S 10 /* the launcher's event loop never blocks this long */
+static int     call(const struct past_run *run, int limit_s, struct error *err);
+static int     say(int fd, const char *line);
+static ssize_t hear(int fd, char *text, size_t size);
 
-static int    call(const struct past_run *run, struct error *err);
-static int    say(int fd, const char *line);
-static size_t hear(int fd, char *text, size_t size);
-
-int past_run_ask(const struct past_run *run, const char *line, char *answer, size_t size,
-                 struct error *err)
+int past_run_ask(const struct past_run *run, const char *line, int limit_s, char *answer,
+                 size_t size, struct error *err)
 {
     char   text[RUN_DIR_ANSWER_MAX], *word;
-    int    fd;
-    size_t got;
+    int     fd;
+    ssize_t got;
 
     if (strlen(line) >= RUN_DIR_LINE_MAX || strchr(line, '\n') != NULL)
         return err_set(err, "the request is too long (at most %d bytes)", RUN_DIR_LINE_MAX - 1);
-    fd = call(run, err);
+    fd = call(run, limit_s, err);
     if (fd < 0)
         return -1;
-    got = say(fd, line) == 0 ? hear(fd, text, sizeof text) : 0;
+    got = say(fd, line) == 0 ? hear(fd, text, sizeof text) : -1;
     close(fd);
+    if (got < 0)
+        return err_set(err, "%s: its launcher did not answer within %d s", run->id, limit_s);
     if (got == 0)
-        return err_set(err, "%s: its launcher did not answer within %d s", run->id, ANSWER_S);
-    word = sanitize_text(text, got);
+        return err_set(err, "%s: its launcher hung up: the run has ended, or is asked too much",
+                       run->id);
+    word = sanitize_text(text, (size_t)got);
     if (strncmp(word, "ok ", 3) == 0) {
         strncpy(answer, word + 3, size - 1);
         answer[size - 1] = '\0';
@@ -50,9 +51,9 @@ int past_run_ask(const struct past_run *run, const char *line, char *answer, siz
     return -1;
 }
 
-static int call(const struct past_run *run, struct error *err)
+static int call(const struct past_run *run, int limit_s, struct error *err)
 {
-    const struct timeval limit = { .tv_sec = ANSWER_S };
+    const struct timeval limit = { .tv_sec = limit_s };
     struct sockaddr_un   name;
     int                  fd;
 
@@ -87,8 +88,9 @@ static int say(int fd, const char *line)
     return sent == size ? 0 : -1;
 }
 
-/* Receives one line. Returns its size without the newline; 0: it did not come. */
-static size_t hear(int fd, char *text, size_t size)
+/* Receives one line. Returns its size without the newline; 0: the other side has closed; -1: it
+ * did not come in time. */
+static ssize_t hear(int fd, char *text, size_t size)
 {
     size_t  got = 0;
     ssize_t now = 1;
@@ -97,5 +99,7 @@ static size_t hear(int fd, char *text, size_t size)
         now = recv(fd, text + got, size - got, 0);
         got += now > 0 ? (size_t)now : 0;
     }
-    return got > 0 && text[got - 1] == '\n' ? got - 1 : 0;
+    if (got > 0 && text[got - 1] == '\n')
+        return (ssize_t)got - 1;
+    return now < 0 && errno == EAGAIN ? -1 : 0;
 }

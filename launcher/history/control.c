@@ -38,6 +38,7 @@ struct control {
     struct call {
         struct control     *control;
         struct bufferevent *bev; /* NULL: free */
+        const struct control_verb *awaits; /* the request that is answered later; or NULL */
     } call[CALLS];
 };
 
@@ -48,10 +49,11 @@ static struct call *find_free(struct control *control);
 static bool         is_allowed(int fd);
 static void         begin(struct control *control, struct call *call, int fd);
 static void         read_cb(struct bufferevent *bev, void *arg);
-static void         answer(struct call *call, char *line);
-static int          obey(const struct control *control, const char *line, char *text,
-                         size_t size, struct error *err);
+static void         take_line(struct call *call, const char *line);
+static int          obey(struct call *call, const char *line, char *text, size_t size,
+                         struct error *err);
 static const struct control_verb *find_verb(const struct control *control, const char *name);
+static void         answer(struct call *call, int rc, const char *text);
 static void         written_cb(struct bufferevent *bev, void *arg);
 static void         ended_cb(struct bufferevent *bev, short what, void *arg);
 static void         end(struct call *call);
@@ -67,7 +69,7 @@ struct control *control_new(struct event_base *base, const struct run_dir *dir,
         return NULL;
     fd = open_socket(dir->fd, &err);
     if (fd < 0) {
-        log_info("muster drain cannot reach this run: %s", err.text);
+        log_info("muster drain and stacks cannot reach this run: %s", err.text);
         return NULL;
     }
     control = xcalloc(1, sizeof *control);
@@ -169,8 +171,9 @@ static void begin(struct control *control, struct call *call, int fd)
 {
     const struct timeval limit = clock_interval(CALL_S);
 
-    *call = (struct call){ control, bufferevent_socket_new(control->base, fd,
-                                                           BEV_OPT_CLOSE_ON_FREE) };
+    *call = (struct call){ .control = control,
+                           .bev = bufferevent_socket_new(control->base, fd,
+                                                         BEV_OPT_CLOSE_ON_FREE) };
     if (call->bev == NULL)
         xalloc_die();
     bufferevent_setcb(call->bev, read_cb, NULL, ended_cb, call);
@@ -187,29 +190,28 @@ static void read_cb(struct bufferevent *bev, void *arg)
     char            *line = evbuffer_readln(in, NULL, EVBUFFER_EOL_LF);
 
     if (line != NULL)
-        answer(call, line);
+        take_line(call, line);
     else if (evbuffer_get_length(in) >= RUN_DIR_LINE_MAX)
         end(call);
     free(line);
 }
 
 /* Executing the line may end the run, but not before the next turn of the event loop. */
-static void answer(struct call *call, char *line)
+static void take_line(struct call *call, const char *line)
 {
     char         text[RUN_DIR_ANSWER_MAX];
     struct error err;
     int          rc;
 
-    rc = obey(call->control, line, text, sizeof text, &err);
+    rc = obey(call, line, text, sizeof text, &err);
     bufferevent_disable(call->bev, EV_READ);
-    bufferevent_setcb(call->bev, NULL, written_cb, ended_cb, call);
-    evbuffer_add_printf(bufferevent_get_output(call->bev), "%s %s\n", rc < 0 ? "error" : "ok",
-                        rc < 0 ? err.text : text);
+    if (rc != CONTROL_LATER)
+        answer(call, rc, rc < 0 ? err.text : text);
 }
 
-static int obey(const struct control *control, const char *line, char *text, size_t size,
-                struct error *err)
+static int obey(struct call *call, const char *line, char *text, size_t size, struct error *err)
 {
+    const struct control      *control = call->control;
     const struct control_verb *verb;
     struct strlist             words = { 0 };
     char                      *shown = sanitize_text(line, strlen(line)), *word, *rest;
@@ -229,6 +231,7 @@ static int obey(const struct control *control, const char *line, char *text, siz
         rc = err_set(err, "usage: %s", verb->usage);
     else
         rc = verb->take(&words, text, size, control->arg, err);
+    call->awaits = rc == CONTROL_LATER ? verb : NULL;
     strlist_clear(&words);
     free(shown);
     return rc;
@@ -241,6 +244,24 @@ static const struct control_verb *find_verb(const struct control *control, const
     while (verb->name != NULL && strcmp(verb->name, name) != 0)
         verb++;
     return verb;
+}
+
+void control_answer(struct control *control, const char *name, int rc, const char *text)
+{
+    size_t i;
+
+    for (i = 0; control != NULL && i < CALLS; i++)
+        if (control->call[i].bev != NULL && control->call[i].awaits != NULL &&
+            strcmp(control->call[i].awaits->name, name) == 0)
+            answer(&control->call[i], rc, text);
+}
+
+static void answer(struct call *call, int rc, const char *text)
+{
+    call->awaits = NULL;
+    bufferevent_setcb(call->bev, NULL, written_cb, ended_cb, call);
+    evbuffer_add_printf(bufferevent_get_output(call->bev), "%s %s\n", rc < 0 ? "error" : "ok",
+                        text);
 }
 
 static void written_cb(struct bufferevent *bev, void *arg)

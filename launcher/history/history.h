@@ -71,11 +71,13 @@ json_t *past_run_result(int dir_fd);
  * err. */
 int past_run_signal(const struct past_run *run, int number, struct error *err);
 
-/* Sends a line (without its newline) to the launcher of a run, and waits some seconds for its
- * answer. 0: the launcher obeys; answer is its text. -1 with err: it cannot be reached, or
- * refuses. ask.c */
-int past_run_ask(const struct past_run *run, const char *line, char *answer, size_t size,
-                 struct error *err);
+/* Sends a line (without its newline) to the launcher of a run, and waits limit_s for its answer:
+ * PAST_RUN_ANSWER_S, since its event loop never blocks this long, and more if it asks the nodes.
+ * 0: the launcher obeys; answer is its text. -1 with err: it cannot be reached, or refuses.
+ * ask.c */
+#define PAST_RUN_ANSWER_S 10
+int past_run_ask(const struct past_run *run, const char *line, int limit_s, char *answer,
+                 size_t size, struct error *err);
 
 /* Asks the launcher to update status.json, and waits at most a second for it: the launcher may
  * be busy, or an older version. */

@@ -103,8 +103,8 @@ int run_dir_result(const struct run_dir *dir, const json_t *result, struct error
 
 int run_dir_stacks(const struct run_dir *dir, const char *text, size_t size, struct error *err)
 {
-    if (run_dir_write(dir->fd, "stacks.txt", text, size) < 0)
-        return err_set(err, "stacks.txt: %s", strerror(errno));
+    if (run_dir_write(dir->fd, RUN_DIR_STACKS, text, size) < 0)
+        return err_set(err, RUN_DIR_STACKS ": %s", strerror(errno));
     return 0;
 }
 

@@ -7,7 +7,7 @@
  *     status.json     the present state, while the run is active (run_status.c)
  *     stdout, stderr  with --detach: what a terminal would have shown
  *     result.json     how each rank ended, as --json
- *     stacks.txt      where the ranks were when the run hung
+ *     stacks.txt      where the ranks were when the run hung, or muster stacks last asked
  *     control         while the run is active: a socket for muster drain (control.h)
  *     shards          which shards of data its ranks have read (shards/shards.h)
  *     next            a link to the first run that continued these shards (--shards-resume)
@@ -37,6 +37,7 @@
 #define RUN_DIR_NEW       ".new" /* suffix of a file that is being written */
 #define RUN_DIR_NAME_SIZE 32     /* holds the longest file name */
 #define RUN_DIR_CONTROL   "control"
+#define RUN_DIR_STACKS    "stacks.txt"
 #define RUN_DIR_NEXT      "next"
 #define RUN_DIR_LINE_MAX   (64 << 10) /* bytes of a request, with the newline */
 #define RUN_DIR_ANSWER_MAX 1100       /* bytes of the answer */
@@ -58,7 +59,7 @@ int run_dir_open(struct run_dir *dir, const struct plan *plan, const struct opti
 /* Writes result.json, and removes status.json. -1 with err. */
 int run_dir_result(const struct run_dir *dir, const json_t *result, struct error *err);
 
-/* Writes stacks.txt, and replaces that of an earlier hang. -1 with err. */
+/* Writes stacks.txt, and replaces an earlier one. -1 with err. */
 int run_dir_stacks(const struct run_dir *dir, const char *text, size_t size, struct error *err);
 
 /* Ends the log in the directory, and releases the lock. The directory stays. */

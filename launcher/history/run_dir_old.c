@@ -14,8 +14,8 @@
 
 #include "runid.h"
 
-static const char *const files[] = { "plan.json", "log",    "status.json", "result.json",
-                                     "stdout",    "stderr", "stacks.txt",  "shards",
+static const char *const files[] = { "plan.json", "log",    "status.json",  "result.json",
+                                     "stdout",    "stderr", RUN_DIR_STACKS, "shards",
                                      RUN_DIR_CONTROL, RUN_DIR_NEXT };
 
 static void remove_run(int runs_fd, const char *name);

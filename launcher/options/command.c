@@ -56,6 +56,8 @@ const struct command_row command_table[COMMANDS] = {
     [COMMAND_SCALE] = { "scale", "scale [OPTIONS] RUN --nodes N",
                         "let a run save its state and continue on N nodes", PAST,
                         .is_mixed = true },
+    [COMMAND_STACKS] = { "stacks", "stacks [OPTIONS] [RUN]",
+                         "show where each rank of a run is now", PAST },
     [COMMAND_RESUME] = { "resume", "resume [OPTIONS] RUN",
                          "restart a run whose launcher was killed", PAST },
     [COMMAND_HELP] = { "help", "help [SUBCOMMAND]", "open the manual page",

@@ -26,6 +26,7 @@ enum command {
     COMMAND_KILL,   /* sends a signal to the ranks of a run */
     COMMAND_DRAIN,  /* a run does without these nodes */
     COMMAND_SCALE,  /* changes the number of a run's nodes */
+    COMMAND_STACKS, /* where a run's ranks are */
     COMMAND_RESUME, /* starts a run again after its launcher has died */
     COMMAND_HELP,
     COMMANDS

@@ -202,6 +202,37 @@ def test_stacks_take_turns():
     agent.finish()
 
 
+# Once it has answered, it may be asked again; not before.
+def test_stacks_again():
+    folder = os.path.join(SCRATCH, 'slow')
+    os.mkdir(folder)
+    gdb = os.path.join(folder, 'gdb')
+    for program, answers in (('#!/bin/sh\necho "#0 here"\n', 2),
+                             ('#!/bin/sh\nexec sleep 1000\n', 0)):
+        with open(gdb, 'w', encoding='ascii') as file:
+            file.write(program)
+        os.chmod(gdb, 0o755)
+        agent = Agent()
+        agent.run(['sleep', '1000'], rank_env=lambda i: [f'PATH={folder}:/usr/bin:/bin'])
+        agent.wait('STARTED')
+        agent.send('STACKS', {})
+        for _ in range(answers):
+            assert '#0 here' in agent.wait('STACKED').body['text']
+            assert agent.wait('STACKED').body == {'end': True}
+            agent.send('STACKS', {})
+        if answers:
+            agent.send('STOP', {'grace_s': 0})
+            agent.finish()
+            continue
+        agent.send('STACKS', {})
+        try:
+            while agent.take() is not None:
+                pass
+            raise AssertionError('no end')
+        except (EOFError, ConnectionError):
+            assert agent.process.wait(DEADLINE_S) != 0
+
+
 # With them a rank could get away: what is installed must not know them.
 def test_switches_for_tests_are_off():
     switches = {'MUSTER_TEST_CONTAIN': 'none'}

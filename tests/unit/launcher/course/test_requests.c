@@ -1,4 +1,4 @@
-/* test_requests.c - muster drain, scale and kill, and new lists of hosts, while a run runs
+/* test_requests.c - muster drain, scale, kill and stacks, and new lists of hosts, while a run runs
  *
  * The test plays the generation, the notices and the pool, and notes the calls to them.
  * SPDX-License-Identifier: Apache-2.0
@@ -19,12 +19,15 @@
 #include "run/interrupt.h"
 #include "run/notice.h"
 #include "run/pool.h"
+#include "run/stacks.h"
 #include "run_fixture.h"
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static bool goes_on, is_last, is_fixed;
 static size_t nodes_running;
+static bool   can_write;
+static void (*stacks_known)(struct run *run);
 static char answer[100];
 
 /* --- the others ------------------------------------------------------------- */
@@ -73,6 +76,31 @@ size_t interrupt_pass_on(struct run *of, int signal)
     return nodes_running;
 }
 
+bool stacks_has_ranks(const struct run *of, size_t which)
+{
+    (void)of;
+    return which < nodes_running;
+}
+
+void stacks_ask(struct run *of, void (*known)(struct run *run))
+{
+    assert_ptr_equal(of, &run);
+    stacks_known = known;
+}
+
+int stacks_write(const struct run *of, const struct strlist *lines, struct error *err)
+{
+    (void)of;
+    assert_null(lines);
+    return can_write ? 0 : err_set(err, "stacks.txt: no space");
+}
+
+void control_answer(struct control *control, const char *name, int rc, const char *text)
+{
+    assert_ptr_equal(control, run.control);
+    told("%s %d %s;", name, rc, text);
+}
+
 struct membership *pool_members(const struct run *of)
 {
     (void)of;
@@ -105,6 +133,8 @@ static int setup(void **state)
     run_fixture_begin();
     goes_on = true;
     is_last = is_fixed = false;
+    nodes_running = 0;
+    stacks_known = NULL;
     options.num_gpus = options.num_nodes = -1;
     answer[0] = '\0';
     run_fixture_log();
@@ -239,6 +269,27 @@ static void test_signal(void **state)
     assert_string_equal(err.text, "no rank is running now");
 }
 
+/* --- muster stacks ------------------------------------------------------------ */
+
+static void test_stacks(void **state)
+{
+    struct error err;
+
+    (void)state;
+    assert_int_equal(ask("stacks", NULL, 0, &err), -1);
+    assert_string_equal(err.text, "no rank is running now");
+    assert_null(stacks_known);
+    nodes_running = 1;
+    assert_int_equal(ask("stacks", NULL, 0, &err), CONTROL_LATER);
+    expect_told("");
+    can_write = true;
+    stacks_known(&run);
+    expect_told("stacks 0 stacks.txt;");
+    can_write = false;
+    stacks_known(&run);
+    expect_told("stacks -1 stacks.txt: no space;");
+}
+
 /* --- muster scale ------------------------------------------------------------- */
 
 static void test_scale(void **state)
@@ -292,7 +343,9 @@ static void test_verbs(void **state)
     assert_string_equal(requests_verbs[2].usage, "signal NUMBER");
     assert_int_equal(requests_verbs[1].words, 2);
     assert_int_equal(requests_verbs[2].words, 1);
-    assert_null(requests_verbs[3].name);
+    assert_string_equal(requests_verbs[3].name, "stacks");
+    assert_int_equal(requests_verbs[3].words, 0);
+    assert_null(requests_verbs[4].name);
 }
 
 /* --- the hosts --------------------------------------------------------------- */
@@ -377,6 +430,7 @@ int main(void)
         TEST(test_scale),
         TEST(test_scale_is_refused),
         TEST(test_signal),
+        TEST(test_stacks),
         TEST(test_verbs),
         TEST(test_hosts),
         TEST(test_hosts_without_ranks),

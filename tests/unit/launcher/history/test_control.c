@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,8 +36,20 @@ static int count(const struct strlist *words, char *answer, size_t size, void *a
     return 0;
 }
 
+static int later(const struct strlist *words, char *answer, size_t size, void *arg,
+                 struct error *err)
+{
+    int *calls = arg;
+
+    (void)words, (void)answer, (void)size, (void)err;
+    ++*calls;
+    return CONTROL_LATER;
+}
+
 static const struct control_verb verbs[] = {
     { "count", "count WORD...", 1, count },
+    { "later", "later", 0, later },
+    { "other", "other", 0, later },
     { .name = NULL },
 };
 
@@ -48,6 +61,7 @@ static int set_up(void **state)
     char path[] = "/tmp/muster-control.XXXXXX";
 
     (void)state;
+    signal(SIGPIPE, SIG_IGN); /* as interrupt.c does: who asks may have left */
     base = event_base_new();
     dir.path = xstrdup(mkdtemp(path));
     dir.fd = open(dir.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -198,6 +212,71 @@ static void old_socket(void **state)
     control_free(control);
 }
 
+/* Says it, and does not wait. */
+static int call(const char *line)
+{
+    struct sockaddr_un name;
+    int                fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+    run_dir_control(dir.fd, &name);
+    assert_int_equal(connect(fd, (struct sockaddr *)&name, sizeof name), 0);
+    assert_int_equal(write(fd, line, strlen(line)), strlen(line));
+    return fd;
+}
+
+/* Hears this and the end; NULL: nothing yet. Closes fd. */
+static void hear(int fd, const char *wanted)
+{
+    char    text[100];
+    ssize_t got;
+    int     i;
+
+    for (i = 0; i < 20; i++)
+        event_base_loop(base, EVLOOP_NONBLOCK);
+    got = read(fd, text, sizeof text - 1);
+    if (wanted == NULL) {
+        assert_int_equal(got, -1);
+        return;
+    }
+    text[got > 0 ? got : 0] = '\0';
+    assert_string_equal(text, wanted);
+    assert_int_equal(read(fd, text, sizeof text), 0);
+    close(fd);
+}
+
+/* All who wait for the same get the same, others go on waiting, and who has left does no harm. */
+static void answers_later(void **state)
+{
+    int             calls = 0, one, two, other, gone;
+    struct control *control = control_new(base, &dir, verbs, &calls);
+    char           *answer;
+
+    (void)state;
+    one = call("later\n");
+    two = call("later\n");
+    other = call("other\n");
+    gone = call("later\n");
+    hear(one, NULL);
+    hear(other, NULL);
+    assert_int_equal(calls, 4);
+    close(gone);
+    answer = say("count a\n", 8); /* it need not wait */
+    assert_string_equal(answer, "ok 1 words\n");
+    free(answer);
+    control_answer(control, "later", 0, "here");
+    hear(one, "ok here\n");
+    hear(two, "ok here\n");
+    hear(other, NULL);
+    control_answer(control, "later", 0, "nobody");
+    control_answer(control, "other", -1, "no");
+    hear(other, "error no\n");
+    other = call("other\n");
+    hear(other, NULL);
+    control_free(control); /* the run is over */
+    hear(other, "");
+    control_answer(NULL, "other", 0, "too late");
+}
+
 static void give_back_cb(evutil_socket_t fd, short what, void *arg)
 {
     (void)fd, (void)what;
@@ -245,6 +324,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(of_one_that_was_killed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(long_lines, set_up, tear_down),
         cmocka_unit_test_setup_teardown(old_socket, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(answers_later, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_descriptor, set_up, tear_down),
     };
 
