@@ -270,9 +270,11 @@ static void helper_start(struct stack *stack)
 static char *helper_find(const struct stack *stack, char *pid, const char **argv)
 {
     static const char *const spy[] = { "py-spy", "dump", "--pid", NULL };
-    /* Let gdb read our files in place of the ranks': their mount namespace would need root. */
-    static const char *const gdb[] = { "gdb", "-batch", "-nx", "-iex", "set sysroot /", "-ex",
-                                       "thread apply all bt", "-p", NULL };
+    /* Let gdb read our files in place of the ranks': their mount namespace would need root. It
+     * would advise in ten lines to load what comes with Python. */
+    static const char *const gdb[] = { "gdb", "-batch", "-nx", "-iex", "set sysroot /", "-iex",
+                                       "set auto-load off", "-ex", "thread apply all bt", "-p",
+                                       NULL };
     const struct agent *agent = stack->stacks->agent;
     const char *const  *words = spy;
     struct strlist      env = { 0 };
@@ -300,7 +302,8 @@ static char *helper_find(const struct stack *stack, char *pid, const char **argv
 static void helper_exec(const char *path, const char *const *argv, int out, pid_t parent)
 {
     char        locale[] = "LC_ALL=C", places[] = "PATH=/usr/bin:/bin";
-    char *const environment[] = { locale, places, NULL };
+    char        home[] = "HOME=/nonexistent"; /* gdb warns if there is none */
+    char *const environment[] = { locale, places, home, NULL };
     sigset_t    none;
     int         null = open("/dev/null", O_RDWR | O_CLOEXEC), i;
 

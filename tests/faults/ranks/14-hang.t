@@ -86,8 +86,10 @@ rm bin/*
 if command -v gdb >/dev/null; then
     hang 1 -H node1:1 "$python3" -c 'import time; time.sleep(1003)'
     ok "gdb can look into the namespace" grep -Eq '\| #[0-9]+ .*Py' err
+    ok "... and advises nothing" not grep -q auto-load err
 else
     skip "gdb can look into the namespace" "gdb is missing (Debian: gdb)"
+    skip "... and advises nothing" "gdb is missing (Debian: gdb)"
 fi
 
 run muster --heartbeat 0.2 --timeout 2 --grace 1 -H node1:1 sleep 1005

@@ -41,7 +41,7 @@ is "ranks that spin and print, but report no step: 124" "$rc" 124
 ok "... the report says why" grep -q '^muster: hang: no step from any rank for 3 s (--hang-timeout)$' err
 ok "... who was where, and how muster knows" grep -Eq \
     '^muster: last step: 12, of rank [013] [0-9]+ s ago \(found by: nanoGPT\); they differ: step 5: rank 2, step 12: ranks 0-1,3$' err
-is "... and where each rank is" "$(grep -Ec '\| rank [0-3] on node[12]:' err)" 4
+ok "... and where the ranks are" grep -Eq '^  \| ranks? [0-3,-]+ on node' err
 ok "all of it is kept" sh -c "cat $HOME/.local/state/muster/runs/*/stacks.txt >stacks; head -n 1 stacks |
     grep -q '^last step: 12,'"
 ok "nothing is left" no_leftovers

@@ -57,7 +57,7 @@ for way in $ways; do
     ok "... because no step came" grep -q '^muster: .*hang: no step from any rank for 10 s (--hang-timeout)' err
     ok "... after step 5" grep -Eq '^muster: last step: 5, of rank [0-9]+ [0-9]+ s ago \(found by: nanoGPT\)' err
     stacks=$(sed -n 's/^muster: all stacks are in //p' err)
-    is "... and where each rank is, was kept" "$(grep -Ec '^rank [0-9]+ on node[12]:' "$stacks")" "$ranks"
+    ok "... and where the ranks are, was kept" grep -Eq '^ranks? [0-9,-]+ on node' "$stacks"
 done
 ok "nothing is left" no_leftovers
 finish
