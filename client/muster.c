@@ -1,9 +1,9 @@
 /* muster.c - see muster.h
  *
- * A step is one line to muster. A request is one line, and its answer one line back. Each request has a tag that
- * its answer repeats, and is made under a lock of this process. Threads, and forked processes
- * that share the socket, therefore get their own answers, and an answer to a process that has
- * been killed is skipped.
+ * A step is one line to muster. A request is one line, and its answer one line back. Each
+ * request has a tag that its answer repeats, and is made under a lock of this process. Threads,
+ * and forked processes that share the socket, therefore get their own answers, and an answer to a
+ * process that has been killed is skipped.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "muster.h"

@@ -46,7 +46,7 @@ struct night {
     const char       *form;
     double            step_s, evaluation_s, checkpoint_s, late_s; /* the usual times */
     int               evaluation_steps, checkpoint_steps, late_step;
-    double            now_s, beat_s;
+    double            now_s, look_s;
     double            stepped_s; /* negative: not yet */
     double            longest_s; /* between two steps */
     struct step_watch watch;
@@ -92,7 +92,7 @@ static void begin(struct night *night, int number)
 }
 
 /* A heartbeat: the launcher hears of a step, and judges. */
-static void beat(struct night *night)
+static void look(struct night *night)
 {
     struct hang_signs signs = { .limit_s = HANG_AUTO, .pace = &night->pace };
     double            limit_s;
@@ -113,9 +113,9 @@ static void pass(struct night *night, double seconds)
     static const char chatter[] = "\nalive 7/9, step 12 soon\n";
     double            until_s = night->now_s + seconds;
 
-    for (; night->beat_s <= until_s; night->beat_s += HEARTBEAT_S) {
-        night->now_s = night->beat_s;
-        beat(night);
+    for (; night->look_s <= until_s; night->look_s += HEARTBEAT_S) {
+        night->now_s = night->look_s;
+        look(night);
     }
     night->now_s = until_s;
     step_watch_add(&night->watch, chatter, sizeof chatter - 1, false,
