@@ -11,7 +11,7 @@
 
 #include "doctor/judge.h"
 #include "doctor/names.h"
-#include "node/xid.h"
+#include "evidence/last_day.h"
 #include "xalloc.h"
 
 #define NODES 3
@@ -50,14 +50,16 @@ static void compare(const char *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char          *text = xstrndup((const char *)data, size);
-    struct strlist names = { 0 };
-    int            counts[128];
+    char                *text = xstrndup((const char *)data, size);
+    struct strlist       names = { 0 };
+    struct evidence_list evidence = { 0 };
 
     strlist_add(&names, "te1");
     strlist_add(&names, "te2");
     json_decref(names_read(text, &names));
-    xid_count(text, 0, counts, 128);
+    last_day_of(text, 0, &evidence);
+    json_decref(evidence_list_changed(&evidence));
+    evidence_list_clear(&evidence);
     compare(text);
     strlist_clear(&names);
     free(text);

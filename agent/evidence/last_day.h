@@ -1,0 +1,16 @@
+/* last_day.h - what the kernel's log says of the last day
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_AGENT_LAST_DAY_H
+#define MUSTER_AGENT_LAST_DAY_H
+
+#include "evidence/evidence_list.h"
+
+/* Adds the evidence of the last day. root: the prefix of /dev/kmsg. Nothing, if it may not be
+ * read. */
+void last_day_read(const char *root, struct evidence_list *list);
+
+/* Adds the evidence of a text of /dev/kmsg, from since_s seconds after boot. */
+void last_day_of(const char *log, double since_s, struct evidence_list *list);
+
+#endif
