@@ -95,6 +95,7 @@ enum frame_type {
     FRAME_SUDO,      /* L>A json: become root; A>L json: sudo wants a password, or it is done */
     FRAME_PASSWORD,  /* L>A raw: for sudo */
     FRAME_STEPS,     /* A>L json: the steps that the ranks here have reported */
+    FRAME_EVIDENCE,  /* A>L json: what the node's kernel says of hardware */
     FRAME_TYPE_COUNT
 };
 

@@ -14,6 +14,7 @@
 #define PART_MAX 8192 /* a read of /dev/kmsg fails if the next message does not fit */
 #define FACILITIES 8  /* levels of one facility */
 
+static const char *hint_of(int error);
 static void keep(struct kernel_log *log, const char *bytes, size_t size);
 static void end_line(struct kernel_log *log, kernel_log_f *take, void *arg);
 static bool line_read(char *line, struct kernel_message *message);
@@ -23,10 +24,17 @@ int kernel_log_open(struct kernel_log *log, const char *path, bool at_end, struc
     log->size = 0;
     log->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     if (log->fd < 0)
-        return err_set(err, "%s: %s", path, strerror(errno));
+        return err_set(err, "%s: %s%s", path, strerror(errno), hint_of(errno));
     if (at_end)
         kernel_log_skip(log);
     return 0;
+}
+
+static const char *hint_of(int error)
+{
+    if (error == EPERM || error == EACCES)
+        return "; root may, or everyone if the sysctl kernel.dmesg_restrict is 0";
+    return error == ENOENT ? "; the container of the agent does not have it" : "";
 }
 
 void kernel_log_close(struct kernel_log *log)

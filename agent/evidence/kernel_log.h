@@ -34,8 +34,8 @@ struct kernel_log {
     size_t size;                      /* of it */
 };
 
-/* Opens a log at its beginning, or at its end. -1 with why: it may not be read, or is not
- * there. */
+/* Opens a log at its beginning, or at its end. -1 with why it cannot be read, and what would
+ * help. */
 int  kernel_log_open(struct kernel_log *log, const char *path, bool at_end, struct error *err);
 void kernel_log_close(struct kernel_log *log);
 

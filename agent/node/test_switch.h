@@ -30,6 +30,10 @@
  * are different machines. */
 #define TEST_SWITCH_BOOT_ID "MUSTER_TEST_BOOT_ID"
 
+/* FILE: the file FILE.N replaces the kernel's log on node N of a run; if it is not there, the log
+ * cannot be read. */
+#define TEST_SWITCH_KMSG "MUSTER_TEST_KMSG"
+
 /* Returns the value; NULL: the switch is off. */
 const char *test_switch(const char *name);
 

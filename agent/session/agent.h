@@ -193,6 +193,7 @@ struct master_port {
 
 struct bcast;
 struct give;
+struct kernel_watch;
 
 struct agent {
     enum agent_state      state;           /* agent.c: agent_enter() */
@@ -219,6 +220,7 @@ struct agent {
     struct output_pump    pump;            /* output_pump.c */
     bool                  has_told_input;  /* input_frames.c: no rank takes input any more */
     struct idle           idle;            /* idle.c */
+    struct kernel_watch  *kernel_watch;    /* kernel_watch.c; NULL: no rank was started */
     struct master_port    master_port;     /* master_port.c */
     struct ending         ending;          /* ending.c */
     struct event         *staying;         /* next_generation.c: before STAYING; else NULL */
@@ -320,6 +322,14 @@ void guard_events_close(struct agent *agent);
 void takeover_begin(struct agent *agent);
 void takeover_stop(struct agent *agent); /* sends KILL, once a takeover has begun */
 void takeover_close(struct agent *agent);
+
+/* kernel_watch.c. Follows the kernel's log while ranks run, and sends the launcher what it says of
+ * hardware. begin: the ranks of a generation start. look: reads the log before an EXIT, unless
+ * that was done after the rank had ended, at ended_ns. end: reads it before DONE, and no more. */
+void kernel_watch_begin(struct agent *agent);
+void kernel_watch_look(struct agent *agent, int64_t ended_ns);
+void kernel_watch_end(struct agent *agent);
+void kernel_watch_close(struct agent *agent);
 
 /* master_port.c. After we release the port (GO) and before rank 0 binds it, another process may
  * take it: then rank 0 fails, or the other ranks connect to that process. So look when rank 0

@@ -136,6 +136,7 @@ void ending_maybe_done(struct agent *agent)
 void ending_tell_done(struct agent *agent)
 {
     guard_events_stop(agent);
+    kernel_watch_end(agent);
     agent_send(agent, FRAME_DONE, 0, done_report_body(agent));
     link_flush(&agent->link);
 }

@@ -59,6 +59,7 @@ static void stay_cb(evutil_socket_t fd, short what, void *arg)
         ending_maybe_done(agent);
         return;
     }
+    kernel_watch_end(agent);
     done = done_report_body(agent);
     json_object_set_new(done, "stays", json_true());
     agent_send(agent, FRAME_DONE, 0, done);

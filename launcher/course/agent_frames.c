@@ -77,6 +77,8 @@ static void        take_steps(struct run *run, struct node *node, const struct f
                               const json_t *body);
 static void        take_stacked(struct run *run, struct node *node,
                                 const struct frame *frame, const json_t *body);
+static void        take_evidence(struct run *run, struct node *node,
+                                 const struct frame *frame, const json_t *body);
 static bool        take_notice(struct run *run, struct node *node, const struct frame *frame,
                                const json_t *body);
 static void        bad_frame(struct node *node, const struct frame *frame,
@@ -121,6 +123,9 @@ void agent_frames_take(struct node *node, const struct frame *frame, const json_
         break;
     case FRAME_ERROR:
         take_error(run, node, frame, body);
+        break;
+    case FRAME_EVIDENCE:
+        take_evidence(run, node, frame, body);
         break;
     case FRAME_DUMPING:
         deadline_take_dumping(run, node, body);
@@ -471,6 +476,16 @@ static void take_stacked(struct run *run, struct node *node, const struct frame 
         bad_frame(node, frame, "not for this rank");
     else
         stacks_take(run, node, frame->rank, body);
+}
+
+/* Its ranks have started, and DONE has not come. */
+static void take_evidence(struct run *run, struct node *node, const struct frame *frame,
+                          const json_t *body)
+{
+    if (run_is_exec(run) || node->state != NODE_RUNNING)
+        bad_frame(node, frame, "not now");
+    else
+        outcome_evidence(&run->outcome, node->index, body);
 }
 
 static void bad_frame(struct node *node, const struct frame *frame, const char *why)

@@ -421,6 +421,7 @@ static void begin_again(struct run *run, const struct policy_action *action)
 
     generation_why_words(run, run->generation->lost, why);
     generation_tell_hang(run);
+    evidence_tell(&run->outcome);
     outcome_restart(&run->outcome, why);
     forget(run);
     free(run->generation->unreported);

@@ -231,6 +231,7 @@ static void begin_wait(struct role_restart *role, const struct policy_event *eve
     char                     why[GENERATION_WORDS_SIZE];
 
     generation_rank_words(run, &failed, why);
+    evidence_tell(&run->outcome);
     outcome_restart_role(&run->outcome, role->world, event->code, why);
     plan_next_generation(role->world);
     role->abort.rank = -1;

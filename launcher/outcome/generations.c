@@ -24,16 +24,20 @@ void generations_add(struct generations *past, const struct outcome *outcome,
 {
     if (past->count == GENERATIONS_MOST) {
         free(past->item[0].text);
+        json_decref(past->item[0].evidence);
         memmove(&past->item[0], &past->item[1], (--past->count) * sizeof past->item[0]);
     }
     past->item[past->count] = describe(outcome, world, status);
+    past->item[past->count].evidence = evidence_json(&outcome->evidence, outcome->plan);
     past->item[past->count++].text = xstrdup(text);
 }
 
 void generations_clear(struct generations *past)
 {
-    while (past->count > 0)
+    while (past->count > 0) {
         free(past->item[--past->count].text);
+        json_decref(past->item[past->count].evidence);
+    }
 }
 
 json_t *generations_json(const struct outcome *outcome)
@@ -81,6 +85,8 @@ static json_t *json_of(const struct past_generation *past)
 
     if (past->role != NULL)
         json_object_set_new(made, "role", json_string(past->role));
+    if (past->evidence != NULL)
+        json_object_set(made, "evidence", past->evidence);
     return made;
 }
 

@@ -21,6 +21,7 @@ struct generations {
         int         status; /* what muster's exit status would have been */
         int64_t     first_start_ns, last_start_ns, last_end_ns; /* of its ranks; 0: not known */
         char       *text; /* "rank 3 on te2: killed by SIGKILL" */
+        json_t     *evidence; /* evidence_json(); NULL: see the outcome */
     } item[GENERATIONS_MOST];
     size_t count;
 };
@@ -33,7 +34,8 @@ void generations_clear(struct generations *past);
 
 /* Returns all generations, with the one that outcome describes as the last: its number, the role
  * if only that one started again, exit_status, text, and the times at which its first and last
- * rank started and its last rank ended (Unix time). */
+ * rank started and its last rank ended (Unix time). Those before the last one also have their
+ * evidence (evidence.h), which the last one has in the outcome. */
 json_t *generations_json(const struct outcome *outcome);
 
 #endif

@@ -77,6 +77,7 @@ void outcome_clear(struct outcome *outcome)
     free(outcome->apart_text);
     json_decref(outcome->unreached);
     cautions_clear(&outcome->cautions);
+    evidence_clear(&outcome->evidence);
     generations_clear(&outcome->past);
     *outcome = (struct outcome){ .first_rank = -1 };
 }
@@ -104,6 +105,7 @@ void outcome_restart_role(struct outcome *outcome, const struct plan *role, int 
         forget_rank(outcome, rank);
     for (n = role->first_node; n < role->first_node + role->nodes; n++)
         outcome->ranks_left[n] = outcome->plan->node[n].ranks;
+    evidence_forget(&outcome->evidence, role->first_node, role->nodes);
     outcome->first_rank = -1;
     for (rank = 0; rank < outcome->ranks; rank++)
         if (rank_end_is_failure(&outcome->rank[rank]))
@@ -323,6 +325,11 @@ void outcome_unreached(struct outcome *outcome, json_t *pairs)
 {
     json_decref(outcome->unreached);
     outcome->unreached = pairs;
+}
+
+void outcome_evidence(struct outcome *outcome, size_t node, const json_t *body)
+{
+    evidence_take(&outcome->evidence, outcome->plan, node, body);
 }
 
 void outcome_caution(struct outcome *outcome, const char *host, const char *format, ...)

@@ -18,6 +18,7 @@
 
 #include "exit_code.h"
 #include "outcome/cautions.h"
+#include "outcome/evidence.h"
 #include "outcome/generations.h"
 #include "node/roundtrip.h"
 #include "plan/plan.h"
@@ -91,6 +92,7 @@ struct outcome {
                                  The amount lost is not always known */
     json_t *unreached;        /* unreachable_pairs_json(); NULL: the nodes were not asked */
     struct cautions cautions; /* what was said before the start */
+    struct evidence evidence; /* what the kernels of the nodes have said; evidence.c */
     struct generations past;  /* the generations before this one */
 };
 
@@ -145,6 +147,8 @@ void outcome_sent(struct outcome *outcome, int signal);
 void outcome_unkilled(struct outcome *outcome);
 void outcome_output_lost(struct outcome *outcome, uint64_t bytes);
 void outcome_unreached(struct outcome *outcome, json_t *pairs); /* takes over pairs */
+/* A node has sent EVIDENCE, with this body. */
+void outcome_evidence(struct outcome *outcome, size_t node, const json_t *body);
 
 /* Before the start: something looks wrong at a host, and the run starts even so. The report of a
  * failure repeats it. outcome_tell() warns of what the user has not read yet. */
@@ -191,8 +195,9 @@ void rank_end_words(const struct rank_end *end, char *text, size_t size);
 /* outcome_json.c: returns plan_json() plus "generation"; "generations" (generations.h);
  * "exit_status"; "lost_bytes"; "output_error", or null; "results": per rank its node, pid,
  * start and end (Unix time), code, signal ...; "node_failures"; "first_failure", or null;
- * "heartbeats": per node how many seconds they took; "cautions" (cautions.h); "unreached": after a
- * hang, which nodes cannot reach which others. */
+ * "heartbeats": per node how many seconds they took; "cautions" (cautions.h); "evidence" and
+ * "evidence_unread" (evidence.h); "unreached": after a hang, which nodes cannot reach which
+ * others. */
 json_t *outcome_json(const struct outcome *outcome, bool with_values);
 
 /* report.c: prints the failed nodes as one table (stage, cause, hint), the first failed rank

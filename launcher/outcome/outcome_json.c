@@ -48,6 +48,9 @@ json_t *outcome_json(const struct outcome *outcome, bool with_values)
     json_object_set_new(json, "first_failure", json_of_first(outcome));
     json_object_set_new(json, "heartbeats", heartbeats);
     json_object_set_new(json, "cautions", cautions_json(&outcome->cautions));
+    json_object_set_new(json, "evidence", evidence_json(&outcome->evidence, outcome->plan));
+    json_object_set_new(json, "evidence_unread",
+                        evidence_unread_json(&outcome->evidence, outcome->plan));
     if (outcome->unreached != NULL)
         json_object_set(json, "unreached", outcome->unreached);
     return json;

@@ -2,6 +2,7 @@
  *
  *     muster: rank 2 on te2 failed first: exit 3 (4.2 s after its start)
  *       | the last lines that it wrote
+ *     muster: te2: kernel, 14:03:07: Xid 79, has fallen off the bus (GPU 0000:3b:00.0): ...
  *     muster: rank 5 failed too: exit 1, with the same last line
  *     muster: ended after that: ranks 0-1,3-4 by SIGTERM
  *
@@ -84,6 +85,8 @@ void outcome_report(const struct outcome *outcome, const struct output *output, 
         report_exec(outcome, out);
     } else {
         report_first_rank(outcome, output, out);
+        if (first != FIRST_NONE)
+            evidence_print(outcome, out);
         report_too(outcome, output, out);
         if (first != FIRST_NODE)
             report_nodes(outcome, columns, out);

@@ -338,6 +338,23 @@ static void test_notices(void **state)
     expect_refused(1, "NOTICE frame: muster did not ask for it");
 }
 
+/* The kernel's log counts from GO to DONE, and not for a command of exec. */
+static void test_evidence(void **state)
+{
+    json_t *body = json_pack("{s:s}", "unread", "no /dev/kmsg");
+
+    (void)state;
+    says(0, FRAME_EVIDENCE, json_incref(body));
+    assert_int_equal(run.outcome.evidence.unreads, 1);
+    node[0].state = NODE_STAYING;
+    says(0, FRAME_EVIDENCE, json_incref(body));
+    expect_refused(0, "EVIDENCE frame: not while the node waits for another generation");
+    node[1].state = NODE_PREPARING;
+    says(1, FRAME_EVIDENCE, body);
+    expect_refused(1, "EVIDENCE frame: not now");
+    assert_int_equal(run.outcome.evidence.unreads, 1);
+}
+
 static void test_of_job(void **state)
 {
     static const struct node_job job = { .frame = job_frame };
@@ -527,6 +544,7 @@ int main(void)
         TEST(test_probed),
         TEST(test_of_hangs),
         TEST(test_notices),
+        TEST(test_evidence),
         TEST(test_of_job),
         TEST(test_error_ends_run),
         TEST(test_error_with_0),
