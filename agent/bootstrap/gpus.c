@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "evidence/last_day.h"
 #include "node/gpu.h"
 #include "node/gpu_driver.h"
-#include "node/xid.h"
 #include "number.h"
 #include "task/command.h"
 
@@ -21,6 +21,7 @@ static int check_count(struct bootstrap *b, struct finding *finding, struct erro
 static int check_driver(struct bootstrap *b, const struct gpu_driver *driver,
                         struct finding *finding, struct error *err);
 static void note_errors(struct bootstrap *b, struct finding *finding);
+static void note_evidence(struct bootstrap *b, struct finding *finding);
 
 int step_gpus(struct bootstrap *b, struct finding *finding, struct error *err)
 {
@@ -97,16 +98,9 @@ static void note_errors(struct bootstrap *b, struct finding *finding)
                                         NULL };
     struct command_result result;
     unsigned long long    errors = 0;
-    int                   counts[XIDS_MAX], xid;
     char                 *line, *rest;
 
-    xid_read(b->root, counts);
-    for (xid = 0; xid < XIDS_MAX; xid++)
-        if (counts[xid] > 0 && xid_is_of_hardware(xid))
-            finding_note(finding,
-                         "the driver has reported Xid %d in the last day: reboot, and if it "
-                         "happens again, ask for another machine",
-                         xid);
+    note_evidence(b, finding);
     if (command_run(argv, NULL, ASK_S, &result))
         for (line = strtok_r(result.out, "\n", &rest); line != NULL;
              line = strtok_r(NULL, "\n", &rest))
@@ -115,4 +109,21 @@ static void note_errors(struct bootstrap *b, struct finding *finding)
         finding_note(finding, "GPUs have had %llu uncorrected memory errors since the driver was "
                      "loaded: nvidia-smi -q -d ECC", errors);
     command_clear(&result);
+}
+
+/* What a program can cause is not noted. */
+static void note_evidence(struct bootstrap *b, struct finding *finding)
+{
+    struct evidence_list list = { 0 };
+    size_t               i;
+
+    last_day_read(b->root, &list);
+    for (i = 0; i < list.count; i++) {
+        const struct evidence *evidence = &list.item[i].evidence;
+
+        if (evidence->is_gpu && evidence->severity >= EVIDENCE_ERROR)
+            finding_note(finding, "the driver has reported %s (%s) in the last day: %s",
+                         evidence->what, evidence->device, evidence->action);
+    }
+    evidence_list_clear(&list);
 }

@@ -54,8 +54,8 @@ long long   checkup_number_in(const char *text, const char *name);
 typedef void  checkup_check(const struct checkup *checkup);
 checkup_check names_check, disks_check, cold_check, login_limits_check, machine_check,
     updates_check, sshd_check, interfaces_check, leftovers_check, holders_check, driver_check,
-    nvml_check, cuda_check, xid_check, python_check, files_check, peers_check, speed_check,
-    spot_check;
+    nvml_check, cuda_check, gpu_errors_check, kernel_log_check, python_check, files_check,
+    peers_check, speed_check, spot_check;
 
 /* checkpoint.c: for files_check, if folder has checkpoints. */
 void checkpoint_check(const struct checkup *checkup, const char *folder);

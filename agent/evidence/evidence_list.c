@@ -28,14 +28,17 @@ void evidence_list_clear(struct evidence_list *list)
 void evidence_list_add(struct evidence_list *list, const struct evidence *evidence,
                        const char *text)
 {
+    size_t                most = EVIDENCE_LIST_MAX;
     struct evidence_item *item = find(list, evidence);
 
+    if (evidence->severity < EVIDENCE_BROKEN)
+        most -= EVIDENCE_LIST_SPARE;
     list->is_changed = true;
     if (item != NULL) {
         count_again(item, evidence->is_echo);
         return;
     }
-    if (list->count == EVIDENCE_LIST_MAX) {
+    if (list->count >= most) {
         list->more++;
         return;
     }

@@ -14,8 +14,9 @@
 
 #include "evidence/evidence.h"
 
-#define EVIDENCE_LIST_MAX 64  /* others are only counted */
-#define EVIDENCE_TEXT_MAX 400 /* bytes of a message that are kept */
+#define EVIDENCE_LIST_MAX 64   /* others are only counted */
+#define EVIDENCE_LIST_SPARE 16 /* of these, for what is broken */
+#define EVIDENCE_TEXT_MAX 400  /* bytes of a message that are kept */
 #define EVIDENCE_TIME_SIZE 32
 
 struct evidence_item {

@@ -45,8 +45,9 @@ json_t *request_node(const struct run *run, const struct node *node, const struc
 
 json_t *request_skip(const struct run *run, size_t node, size_t first)
 {
-    static const char *const of_machine[] = { "names",      "machine",    "updates", "sshd", "spot",
-                                              "gpu driver", "gpu errors", "cold disk" };
+    static const char *const of_machine[] = { "names",      "machine",    "updates",
+                                              "sshd",       "spot",       "gpu driver",
+                                              "gpu errors", "kernel log", "cold disk" };
     const char              *own = run->plan->node[node].python;
     const char              *other = run->plan->node[first].python;
     json_t                  *list;

@@ -104,7 +104,7 @@ static void take_item(struct evidence *evidence, const struct plan *plan, size_t
     const char           *kind = body_text(body, "kind"), *device = body_text(body, "device");
     int                   severity = severity_of(body_text(body, "severity"));
     int64_t               count = body_int(body, "count", 0);
-    size_t                of_node;
+    size_t                of_node, most = EVIDENCE_MAX;
     struct evidence_item *known;
     char                 *words, *safe;
 
@@ -114,7 +114,9 @@ static void take_item(struct evidence *evidence, const struct plan *plan, size_t
         known->count = count;
         return;
     }
-    if (evidence->count == EVIDENCE_MAX || of_node == EVIDENCE_NODE_MAX) {
+    if (severity < EVIDENCE_BROKEN)
+        most -= EVIDENCE_SPARE;
+    if (evidence->count >= most || of_node == EVIDENCE_NODE_MAX) {
         evidence->more++;
         return;
     }
@@ -318,8 +320,8 @@ static char *line_of(const struct outcome *outcome, size_t first, const struct g
     return safe;
 }
 
-/* Shortens a time of the node's clock, 2026-11-30T14:03:07+0100: to the time of day, if that was
- * today. */
+/* Shortens a time of the node's clock, 2026-11-30T14:03:07+0100: to the time of day, if that
+ * was today. */
 static void write_time(const char *iso, char text[TIME_SIZE])
 {
     time_t    now = time(NULL);

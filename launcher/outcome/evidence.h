@@ -1,9 +1,9 @@
 /* evidence.h - what the kernels of the nodes have said of hardware and storage in this
  * generation
  *
- * An agent sends what it has recognized in its node's kernel log (agent/evidence). The report of
- * a failure shows it beside the first failure: the node of that one first, what is broken before
- * what may pass. What was corrected is only in the JSON.
+ * An agent sends what it has recognized in its node's kernel log (agent/evidence). The report
+ * of a failure shows it beside the first failure: the node of that one first, what is broken
+ * before what may pass. What was corrected is only in the JSON.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_EVIDENCE_H
@@ -19,6 +19,7 @@
 #include "strlist.h"
 
 #define EVIDENCE_MAX 512      /* items of a generation; more are only counted */
+#define EVIDENCE_SPARE 128    /* of these, for what is broken */
 #define EVIDENCE_NODE_MAX 64  /* of a node */
 #define EVIDENCE_LINES_MAX 16 /* in the report */
 

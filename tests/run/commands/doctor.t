@@ -193,7 +193,7 @@ says "... and ends silent connections soon" WARN node3 "a connection that is sil
 says "... and few sessions" WARN node3 "sshd allows 1 session per connection"
 says "a host key is twice there" WARN "node\\[2-3\\]" "they have the same ssh host key: \\.\\.\\.[^ ]{8} "
 says "a machine id is, too" WARN "node\\[2-3\\]" "they have the same /etc/machine-id: \\.\\.\\.[0-9a-f]{8} "
-says "the driver has reported an error" FAIL node3 "the driver has reported Xid 79 once in the last day"
+says "the driver has reported an error" FAIL node3 "the driver has reported Xid 79, has fallen off the bus, once in the last day"
 says "a version differs" FAIL node3 "version of torch: 2\\.3\\.0, but 2\\.4\\.0 on node\\[1-2,4\\]"
 says "an environment was moved" WARN node3 "venv/bin/torchrun begins with .!/nowhere/bin/python, which does not exist"
 says "the script differs" FAIL node3 "content of .*train\\.py: 9 bytes, [0-9a-f]*, but 9 bytes"

@@ -431,7 +431,8 @@ static void errors_of_gpus_are_noted(void **state)
     line = gpus_of(root, "{}");
     setenv("PATH", old, 1);
     notes = json_dumps(json_object_get(line, "notes"), 0);
-    assert_non_null(strstr(notes, "Xid 79 in the last day"));
+    assert_non_null(strstr(notes, "Xid 79, has fallen off the bus (GPU 0000:3b:00.0) in the "
+                                  "last day"));
     assert_null(strstr(notes, "Xid 13"));
     assert_non_null(strstr(notes, "3 uncorrected memory errors"));
     json_decref(line);

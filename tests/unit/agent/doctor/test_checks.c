@@ -21,7 +21,6 @@
 #include "doctor/names.h"
 #include "doctor/sshd.h"
 #include "node/test_switch.h"
-#include "node/xid.h"
 #include "xalloc.h"
 
 static char root[] = "/tmp/muster-test-checkup-XXXXXX";
@@ -124,31 +123,37 @@ static void driver(void **state)
     put("/proc/driver/nvidia/version", "");
 }
 
-static void xids(void **state)
+static void gpu_errors(void **state)
 {
-    static const char log[] =
-        "6,1,5000000,-;NVRM: Xid (PCI:0000:3b:00): 13, pid=7\n"
-        "6,2,90000000000,-;NVRM: Xid (PCI:0000:3b:00): 13, pid=7\n"
-        "6,3,90000000001,-;NVRM: Xid (PCI:0000:3b:00): 13, pid=7\n SUBSYSTEM=pci\n"
-        "6,4,90000000002,-;NVRM: Xid (PCI:0000:3b:00): 79\n"
-        "6,5,90000000003,-;NVRM: Xid (PCI:0000:3b:00): 999999999999\n"
-        "6,6,90000000003,-;NVRM: Xid (PCI:0000:3b:00): -4\n"
-        "6,7,90000000003,-;NVRM: Xid (\n"
-        "NVRM: Xid (PCI): 80\n"
-        "\n;,,;";
-    int counts[256];
-
     (void)state;
-    xid_count(log, 3600, counts, 256);
-    assert_int_equal(counts[13], 2);
-    assert_int_equal(counts[79], 1);
-    assert_int_equal(counts[80], 0);
-    xid_count("", 0, counts, 256);
-    assert_int_equal(counts[13], 0);
-    put("/dev/kmsg", "6,1,99999999999999,-;NVRM: Xid (PCI:0): 48, DBE\n");
-    SAYS(xid_check, "{}", "the driver has reported Xid 48 once in the last day");
-    put("/dev/kmsg", "6,1,99999999999999,-;NVRM: Xid (PCI:0): 13, x\n");
-    SAYS(xid_check, "{}", "\"level\":\"warn\"");
+    put("/dev/kmsg", "6,1,99999999999999,-;NVRM: Xid (PCI:0000:3b:00): 48, DBE\n");
+    SAYS(gpu_errors_check, "{}",
+         "the driver has reported Xid 48, uncorrectable memory error, once in the last day");
+    SAYS(gpu_errors_check, "{}", "\"level\":\"fail\"");
+    put("/dev/kmsg", "6,1,99999999999999,-;NVRM: Xid (PCI:0000:3b:00): 13, x\n"
+                     "6,1,99999999999999,-;NVRM: Xid (PCI:0000:5e:00): 13, x\n");
+    SAYS(gpu_errors_check, "{}", "\"level\":\"warn\"");
+    SAYS(gpu_errors_check, "{}", "exception, several times in the last day");
+    SAYS_NOT(gpu_errors_check, "{}", "once");
+    SAYS_NOT(kernel_log_check, "{}", "level");
+    put("/dev/kmsg", "14,1,99999999999999,-;NVRM: Xid (PCI:0000:3b:00): 48, a program wrote it\n"
+                     "6,1,99999999999999,-;NVRM: Xid (PCI:0000:3b:00): 106, x\n"
+                     "6,1,5,-;NVRM: Xid (PCI:0000:3b:00): 79, x\n");
+    SAYS_NOT(gpu_errors_check, "{}", "48");
+    SAYS_NOT(gpu_errors_check, "{}", "106");
+}
+
+static void the_kernels_log(void **state)
+{
+    (void)state;
+    put("/dev/kmsg", "3,1,99999999999999,-;EDAC MC0: 1 UE memory read error on DIMM\n"
+                     "3,1,99999999999999,-;EDAC MC1: 1 UE memory read error on DIMM\n");
+    SAYS(kernel_log_check, "{}", "reported in the last day: uncorrected memory error\"");
+    SAYS(kernel_log_check, "{}", "have the memory replaced");
+    put("/dev/kmsg", "3,1,99999999999999,-;EDAC MC0: 1 CE memory read error on DIMM\n"
+                     "3,1,99999999999999,-;nfs: server a not responding, still trying\n");
+    SAYS_NOT(kernel_log_check, "{}", "level");
+    put("/dev/kmsg", "");
 }
 
 static void updates(void **state)
@@ -425,7 +430,8 @@ static void hung(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(driver),        cmocka_unit_test(xids),       cmocka_unit_test(updates),
+        cmocka_unit_test(driver),        cmocka_unit_test(gpu_errors), cmocka_unit_test(updates),
+        cmocka_unit_test(the_kernels_log),
         cmocka_unit_test(cgroup_limits), cmocka_unit_test(interfaces), cmocka_unit_test(files),
         cmocka_unit_test(cold),          cmocka_unit_test(python),     cmocka_unit_test(names),
         cmocka_unit_test(bad_requests),  cmocka_unit_test(hung),       cmocka_unit_test(sshd),

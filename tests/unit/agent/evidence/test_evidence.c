@@ -141,9 +141,9 @@ static const struct expected rows_of_buses_and_networks[] = {
     { "pcieport 0000:00:03.0: AER: Corrected error received: 0000:3b:00.0", "pcie corrected",
       "0000:3b:00.0", 'n' },
     { "pcieport 0000:00:03.0: AER: enabled with IRQ 26", "", "", 0 },
-    { "pcieport 0000:16:01.0: pciehp: Slot(3): Link Down", "pcie link", "0000:16:01.0", 'b' },
+    { "pcieport 0000:16:01.0: pciehp: Slot(3): Link Down", "pcie link", "0000:16:01.0", 'e' },
     { "pcieport 0000:16:01.0: pciehp: Slot(3): Card not present", "pcie link", "0000:16:01.0",
-      'b' },
+      'e' },
     { "pcieport 0000:16:01.0: pciehp: Slot(3): Link Up", "", "", 0 },
     { "pci 0000:3b:00.0: 63.008 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe x8 "
       "link "

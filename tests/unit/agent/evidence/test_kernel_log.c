@@ -250,10 +250,15 @@ static void kinds_and_devices_are_counted(void **state)
         snprintf(text, sizeof text, "nfs: server b%d not responding, \x1b\xff", i);
         add(&list, text);
     }
+    assert_int_equal(list.count, EVIDENCE_LIST_MAX - EVIDENCE_LIST_SPARE);
+    for (i = 0; i < 100; i++) { /* what is broken has more room */
+        snprintf(text, sizeof text, "I/O error, dev sd%d, sector 0", i);
+        add(&list, text);
+    }
     changed = evidence_list_changed(&list);
     assert_int_equal(list.count, EVIDENCE_LIST_MAX);
     assert_int_equal(json_integer_value(json_object_get(changed, "more")),
-                     102 - EVIDENCE_LIST_MAX);
+                     202 - EVIDENCE_LIST_MAX);
     json_decref(changed);
     evidence_list_clear(&list);
     add(&list, "NVRM: GPU 0000:3b:00.0: GPU has fallen off the bus.");
