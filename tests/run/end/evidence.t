@@ -123,14 +123,15 @@ ok "what a program wrote there is no evidence" not grep -q 'Xid 79' err
 # In a generation counts only what came in it.
 old_logs
 run muster --max-restarts 1 --json end.json $four sh -c './meet; test $RANK = 2 || exec sleep 1000
-    test $MUSTER_GENERATION = 0 || { $says 1 "nfs: server two not responding, still trying"; exit 1; }
     $says 1 "nfs: server one not responding, still trying"
+    test $MUSTER_GENERATION = 0 || $says 1 "nfs: server two not responding, still trying"
     exit 1'
 is "two generations: 1" "$rc" 1
-is "... the evidence of the last one" "$(evidence 'e["device"]' | tr -d "'")" "[two]"
+is "... the evidence of the last one, counted from its start" \
+    "$(evidence '(e["device"], e["count"])' | tr -d "'")" "[(one, 1), (two, 1)]"
 is "... and that of the first" "$(json end.json 'd["generations"][0]["evidence"][0]["device"]')" one
 is "... which was told when it ended" "$(grep -n 'kernel, .*(one)\|generation 1:\|kernel, .*(two)' err |
-    sed 's/.*(\(one\|two\)).*/\1/; s/.*generation 1:.*/again/' | tr '\n' ' ')" "one again two "
+    sed 's/.*(\(one\|two\)).*/\1/; s/.*generation 1:.*/again/' | tr '\n' ' ')" "one again one two "
 
 old_logs
 run muster --json end.json $four sh -c './meet; test $RANK = 2 || exec sleep 1000
