@@ -37,6 +37,7 @@ static char *copy(const json_t *body, const char *key);
 static void  clear_item(struct evidence_item *item);
 static char *words_of(const struct evidence_item *item);
 static bool  is_shown(const struct outcome *outcome, const struct evidence_item *item);
+static bool  is_of_rank(const struct outcome *outcome, const struct evidence_item *item);
 static void  add_lines(const struct outcome *outcome, size_t node, bool near, int severity,
                        bool *done, struct strlist *lines);
 static char *line_of(const struct outcome *outcome, size_t first, const struct groups *hosts);
@@ -284,12 +285,27 @@ static void add_lines(const struct outcome *outcome, size_t node, bool near, int
 /* What the OOM killer did to a rank is in the line about that rank. */
 static bool is_shown(const struct outcome *outcome, const struct evidence_item *item)
 {
+    const struct evidence *evidence = &outcome->evidence;
+    size_t                 i;
+
+    for (i = 0; item->pid > 0 && i < evidence->count; i++)
+        if (evidence->item[i].pid == item->pid &&
+            strcmp(evidence->item[i].device, item->device) == 0 &&
+            is_of_rank(outcome, &evidence->item[i]))
+            return false; /* several nodes may be one machine */
+    return item->severity > EVIDENCE_NOTICE;
+}
+
+/* In a container the pid of a rank is not the kernel's, so the node decides, too. */
+static bool is_of_rank(const struct outcome *outcome, const struct evidence_item *item)
+{
     int rank;
 
-    for (rank = 0; item->pid > 0 && rank < outcome->ranks; rank++)
-        if (outcome->rank[rank].pid == item->pid && outcome->rank[rank].oom != NULL)
-            return false;
-    return item->severity > EVIDENCE_NOTICE;
+    for (rank = 0; rank < outcome->ranks; rank++)
+        if (outcome->rank[rank].oom != NULL &&
+            (outcome->node_of[rank] == item->node || outcome->rank[rank].pid == item->pid))
+            return true;
+    return false;
 }
 
 /* "Xid 79, has fallen off the bus (GPU 0000:3b:00.0): reboot the node" */

@@ -19,6 +19,8 @@ ended 137
 says 'rank 1 on node1 failed first: killed by SIGKILL.*(OOM|out of memory)' 'oom_kill [0-9]+.+[0-9]+' \
     'limit 64 MiB'
 ok "... in --json too" json_says end.json '"oom_kill" in d["results"][1]["oom"]'
+ok "... and not once more, from the kernel's log" \
+    not grep -qE '^muster: node(1|\[1-2\]): kernel, .*ran out of memory' err
 ok "only that rank was hit" json_says end.json \
     'all(r["after_stop"] for r in d["results"] if r["rank"] != 1)'
 timed "the others were stopped within 1.5 s" json_says end.json \
