@@ -39,6 +39,7 @@
 #include "plan/plan.h"
 #include "plan/plan_roles.h"
 #include "plan/program.h"
+#include "sanitize.h"
 #include "course/launch.h"
 #include "transport/login.h"
 #include "xalloc.h"
@@ -62,6 +63,7 @@ static int   make_plan(struct plan *plan, const struct options *options,
                        const struct first_hosts *first, const struct program *program,
                        struct error *err);
 static int   print_plan(const struct options *options, const struct plan *plan);
+static void  print_on_event(const struct options *options);
 
 /* What each subcommand does; a job is what run() gives the nodes to do instead of ranks. */
 static const struct {
@@ -340,11 +342,24 @@ static int make_plan(struct plan *plan, const struct options *options,
 /* --dry-run: prints the plan for people, and writes it as JSON if --json is given. */
 static int print_plan(const struct options *options, const struct plan *plan)
 {
-    if (options->json == NULL || strcmp(options->json, "-") != 0)
+    if (options->json == NULL || strcmp(options->json, "-") != 0) {
         plan_print(plan, stdout);
+        print_on_event(options);
+    }
     if (options->json == NULL)
         return 0;
     return json_file_write(options->json, plan_json(plan, log_wants(LOG_INFO))) < 0
                ? EXIT_CREATE
                : 0;
+}
+
+static void print_on_event(const struct options *options)
+{
+    char *safe;
+
+    if (options->on_event == NULL || options->command != COMMAND_RUN)
+        return;
+    safe = sanitize_text(options->on_event, strlen(options->on_event));
+    printf("events go to %s (--on-event)\n", safe);
+    free(safe);
 }

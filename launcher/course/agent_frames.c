@@ -24,6 +24,7 @@
 #include "plan/copy_command.h"
 #include "run/data_shards.h"
 #include "run/deadline.h"
+#include "run/events.h"
 #include "run/hang.h"
 #include "run/notice.h"
 #include "run/rank_input.h"
@@ -201,6 +202,7 @@ static void take_started(struct run *run, struct node *node, const struct frame 
     outcome_rank_started(&run->outcome, (int)frame->rank, (int)body_int(body, "pid", 0),
                          node_local_ns(node, body_int(body, "at_ns", 0)));
     run_status_rank_started(run, frame->rank);
+    events_rank_started(run);
     if (run->watcher != NULL && !run->is_start_told && outcome_all_started(&run->outcome)) {
         run->is_start_told = true;
         run_status_ask(run); /* once --detach returns, muster status must show it */

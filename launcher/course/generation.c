@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "course/ending.h"
+#include "course/ending_event.h"
 #include "course/generation_words.h"
 #include "course/role_restart.h"
 #include "course/world.h"
@@ -59,7 +60,8 @@ static void                  carry_out(struct run *run, const struct policy_acti
 static void                  ask_to_end(struct run *run);
 static void                  tell_policy(struct run *run, enum policy_event_kind kind);
 static void                  note_lost(struct run *run, const struct policy_event *event);
-static void                  begin_again(struct run *run, const struct policy_action *action);
+static void                  begin_again(struct run *run, const struct policy_event *event,
+                                         const struct policy_action *action);
 static void                  tell_park(struct run *run, const char *why);
 static bool                  is_same_world(const struct run *run);
 static void                  start(struct run *run);
@@ -159,7 +161,7 @@ static void over(struct run *run)
     note_lost(run, &event);
     action = policy_next(&run->policy, &run->rules, pool_members(run), &event);
     if (action.what == POLICY_DO_WAIT || action.what == POLICY_DO_PARK) {
-        begin_again(run, &action);
+        begin_again(run, &event, &action);
         return;
     }
     generation->last = event;
@@ -415,13 +417,15 @@ void generation_end(struct run *run)
 /* --- the next generation ---------------------------------------------------- */
 
 /* Reports the next world now if it stays the same; else start() does, once it is known. */
-static void begin_again(struct run *run, const struct policy_action *action)
+static void begin_again(struct run *run, const struct policy_event *event,
+                        const struct policy_action *action)
 {
     char why[GENERATION_WORDS_SIZE];
 
     generation_why_words(run, run->generation->lost, why);
     generation_tell_hang(run);
     evidence_tell(&run->outcome);
+    ending_event_restart(run, event->end, why);
     outcome_restart(&run->outcome, why);
     forget(run);
     free(run->generation->unreported);
@@ -456,6 +460,7 @@ static void start(struct run *run)
     struct generation *generation = run->generation;
     bool               is_same = is_same_world(run);
     size_t            *world, places;
+    struct strlist     before = ending_event_hosts(run);
     struct error       err;
     char              *changes;
 
@@ -474,11 +479,13 @@ static void start(struct run *run)
                                   generation->unreported != NULL ? generation->unreported
                                                                  : "more nodes are available",
                                   changes, run->policy.restarts);
+            ending_event_nodes(run, &before);
             rendezvous_anew(run);
         }
         free(changes);
         free(world);
     }
+    strlist_clear(&before);
     generation->is_parked = false;
     if (!run->policy.is_scaled)
         generation->within_s = -1;

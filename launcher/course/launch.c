@@ -50,8 +50,8 @@
  *
  * Then muster blocks on the reader of its output, like any filter (reader.h): first for the
  * output of the ranks, then for the report, then for the document of --json. The loop runs for
- * signals, which are for the reader now. Once everything is written, the second signal ends
- * the process at once.
+ * signals, which are for the reader now. Then it waits a while for the program of --on-event.
+ * After that the second signal ends the process at once.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -66,6 +66,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "course/ending_event.h"
 #include "course/generation.h"
 #include "course/requests.h"
 #include "course/world.h"
@@ -81,6 +82,7 @@
 #include "run/costs.h"
 #include "run/data_shards.h"
 #include "run/deadline.h"
+#include "run/events.h"
 #include "run/hang.h"
 #include "run/heartbeat.h"
 #include "run/interrupt.h"
@@ -237,6 +239,7 @@ static void begin(struct run *run)
     run->flow = flow_new(run->plan->nodes);
     rank_output_open(run);
     world_make_nodes(run);
+    run->events = events_new(run);
     rank_input_open(run);
     costs_open(run);
     hang_open(run);
@@ -295,6 +298,7 @@ static void carry_out(struct run *run)
     outcome_ended(&run->outcome);
     for (i = 0; i < run->plan->nodes; i++)
         outcome_node_pace(&run->outcome, i, &run->node[i]->trips);
+    ending_event_last(run);
     rank_output_finish(run);
 }
 
@@ -322,6 +326,9 @@ static int finish(struct run *run)
     status = print(run, status, &out, &err);
     if (json != NULL && strcmp(json, "-") != 0)
         status = write_json(run, status);
+    ending_event_run(run, status);
+    events_await(run);
+    events_free(run->events);
     interrupt_end(run, status);
     close_dir(run, status);
     return status;

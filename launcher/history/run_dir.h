@@ -8,6 +8,7 @@
  *     stdout, stderr  with --detach: what a terminal would have shown
  *     result.json     how each rank ended, as --json
  *     stacks.txt      where the ranks were when the run hung, or muster stacks last asked
+ *     events.log      what the program of --on-event printed (hook/event_log.h)
  *     control         while the run is active: a socket for muster drain (control.h)
  *     shards          which shards of data its ranks have read (shards/shards.h)
  *     next            a link to the first run that continued these shards (--shards-resume)

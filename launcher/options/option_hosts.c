@@ -15,6 +15,7 @@
 #include "options/path_search.h"
 #include "xalloc.h"
 
+static int  find_program(const char *option, char **program, struct error *err);
 static bool is_file_name(const char *value);
 static bool is_regex(const char *value);
 static void sort_hosts(const char *value, char **hosts, char **out);
@@ -59,15 +60,23 @@ int set_discovery_script(struct options *options, const struct option_row *row,
 
 /* horovodrun gives the script to a shell, which looks for a bare name on PATH only. muster executes
  * it, takes one in this directory as well, and refuses at once what it can never execute. */
-int option_find_script(struct options *options, struct error *err)
+int option_find_programs(struct options *options, struct error *err)
 {
-    static const char option[] = "--host-discovery-script";
-    const char *name = options->discovery_script;
+    if (options->command != COMMAND_RUN)
+        return 0;
+    if (find_program("--host-discovery-script", &options->discovery_script, err) < 0)
+        return -1;
+    return find_program("--on-event", &options->on_event, err);
+}
+
+static int find_program(const char *option, char **program, struct error *err)
+{
+    const char *name = *program;
     bool        is_bare = name != NULL && strchr(name, '/') == NULL;
     char       *found;
     struct stat about;
 
-    if (options->command != COMMAND_RUN || name == NULL)
+    if (name == NULL)
         return 0;
     found = is_bare ? path_search(name, getenv("PATH")) : NULL;
     if (found != NULL && access(name, F_OK) == 0) {
@@ -78,9 +87,9 @@ int option_find_script(struct options *options, struct error *err)
     if (found == NULL && is_bare)
         found = xasprintf("./%s", name);
     if (found != NULL)
-        option_replace_text(&options->discovery_script, found);
+        option_replace_text(program, found);
     free(found);
-    name = options->discovery_script;
+    name = *program;
     if (stat(name, &about) < 0)
         return err_set(err, "%s: %s: %s%s%s", option, name, strerror(errno),
                        is_bare ? ", and no such program on PATH" : "",

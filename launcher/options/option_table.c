@@ -291,6 +291,8 @@ const struct option_row option_table[] = {
       .help = "write the result as JSON (- is standard output)" },
     { .name = "dry-run", FLAG(dry_run), .commands = FOR_NODES, .flags = OPTION_ARGV_ONLY,
       .help = "print the plan, connect to no node" },
+    { .name = "on-event", .arg = "PROGRAM", TEXT(on_event), .commands = FOR(RUN), RARE,
+      .help = "program that gets what happens to the run" },
     { .name = "save_pid", FLAG(save_pid), .commands = FOR_RANKS, DEEPSPEED_RARE,
       .help = "keep the agent's PID in /tmp/PID.deepspeed" },
     { .name = "log_level", .arg = "LEVEL", .initial = "warning", .set = set_log_level,

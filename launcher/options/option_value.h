@@ -48,8 +48,9 @@ option_setter set_nothing;
 
 /* Adds the groups of -X to the filter of --exclude and -x: "a,b" is "@a@@b" there. */
 void option_exclude_groups(struct options *options);
-/* Finds the script of --host-discovery-script on PATH or here. -1: it cannot be executed. */
-int  option_find_script(struct options *options, struct error *err);
+/* Finds the programs of --host-discovery-script and --on-event on PATH or here. -1: one cannot be
+ * executed. */
+int  option_find_programs(struct options *options, struct error *err);
 
 /* Replaces a field of text by a copy of value; "" means that the option is not given: NULL. */
 void option_replace_text(char **text, const char *value);

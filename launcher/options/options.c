@@ -95,7 +95,7 @@ static int line_parse(struct options *options, int argc, char **argv, char **own
     }
     if (settings_apply(options, &settings, err) < 0)
         goto out;
-    if (option_find_script(options, err) < 0) {
+    if (option_find_programs(options, err) < 0) {
         *exit_code = EXIT_DATA;
         goto out;
     }
@@ -172,6 +172,7 @@ void options_clear(struct options *options)
     free(options->hostfile);
     free(options->hosts);
     free(options->discovery_script);
+    free(options->on_event);
     free(options->groups);
     free(options->exclude_groups);
     free(options->include);

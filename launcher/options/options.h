@@ -136,6 +136,7 @@ struct options {
     bool  largest_status; /* exec -S */
     char *json;           /* NULL; "-": stdout */
     bool  dry_run;
+    char *on_event;       /* program that gets each event; NULL: none */
 
     /* how it ends */
     double grace_s, timeout_s /* 0: none */, heartbeat_s, dead_after_s;

@@ -13,6 +13,7 @@
 #include "log.h"
 #include "node/flow.h"
 #include "node/peers.h"
+#include "run/events.h"
 #include "run/rendezvous.h"
 #include "run/run.h"
 #include "run/stacks.h"
@@ -145,6 +146,9 @@ static void begin(struct hang *hang, enum hang_verdict verdict, double limit_s)
                   sign, limit_s);
     log_error("%s from any rank for %.0f s: asking where they are", sign, limit_s);
     steps_words(run, &hang->steps);
+    events_tell(run, "hang", NULL, "%s from any rank for %.0f s (--hang-timeout)%s%s", sign,
+                limit_s, hang->steps.count > 0 ? "; " : "",
+                hang->steps.count > 0 ? hang->steps.item[0] : "");
     stacks_ask(run, stacks_known);
     ask_peers(hang);
 }

@@ -11,9 +11,11 @@
 
 #include "clock.h"
 #include "elastic/membership.h"
+#include "hook/event.h"
 #include "log.h"
 #include "node/body.h"
 #include "run/costs.h"
+#include "run/events.h"
 #include "run/phase.h"
 #include "run/pool.h"
 #include "run/run.h"
@@ -230,6 +232,7 @@ void notice_depart(struct run *run, const char *host, enum departure_kind kind,
 {
     struct membership *members = pool_members(run);
     const size_t       which = membership_find(members, host);
+    char               text[EVENT_TEXT_MAX];
     size_t             place;
 
     if (which == MEMBERSHIP_NONE)
@@ -239,10 +242,15 @@ void notice_depart(struct run *run, const char *host, enum departure_kind kind,
         return;
     place = membership_place(members, which);
     if (place == MEMBERSHIP_NONE)
-        log_warn("%s leaves now: no rank runs there (%s)", host, reason);
+        snprintf(text, sizeof text, "%s leaves now: no rank runs there (%s)", host, reason);
     else
-        log_warn("%s leaves in %.0f s (%s)", plan_label(&run->plan->node[place]), left_s,
-                 reason);
+        snprintf(text, sizeof text, "%s leaves in %.0f s (%s)",
+                 plan_label(&run->plan->node[place]), left_s, reason);
+    log_warn("%s", text);
+    events_tell(run, "notice",
+                json_pack("{s:o, s:f, s:o}", "node", event_string(host, EVENT_TEXT_MAX), "left_s",
+                          left_s, "reason", event_string(reason, EVENT_TEXT_MAX)),
+                "%s", text);
 }
 
 void notice_take_noticed(struct run *run, struct node *node, const json_t *body)

@@ -80,6 +80,7 @@ struct run {
     /* Parts: launch.c makes them, and each belongs to the file with its name. */
     struct control    *control; /* NULL: this run takes no requests */
     struct deadline   *deadline;
+    struct events     *events; /* NULL: there is no --on-event */
     struct flow       *flow;
     struct heartbeat  *heartbeat;
     struct host_watch *host_watch; /* NULL: the hosts do not change */

@@ -19,6 +19,7 @@
 #include "exit_code.h"
 #include "node/flow.h"
 #include "node/peers.h"
+#include "run/events.h"
 #include "run/hang.h"
 #include "run/rendezvous.h"
 #include "run/stacks.h"
@@ -33,6 +34,23 @@ static struct strlist lines;
 static char          *stacks; /* contents of stacks.txt */
 
 /* --- the others ------------------------------------------------------------- */
+
+static char event[200]; /* the last one that was told */
+
+void events_tell(struct run *of, const char *name, json_t *own, const char *format, ...)
+{
+    char   *keys = own != NULL ? json_dumps(own, JSON_COMPACT) : NULL;
+    char    text[100];
+    va_list words;
+
+    (void)of;
+    va_start(words, format);
+    vsnprintf(text, sizeof text, format, words);
+    va_end(words);
+    snprintf(event, sizeof event, "%s %s %s", name, text, keys != NULL ? keys : "");
+    free(keys);
+    json_decref(own);
+}
 
 const char *rendezvous_token(const struct rendezvous *rendezvous)
 {
@@ -222,7 +240,11 @@ static void test_it_hangs(void **state)
     (void)state;
     begin();
     assert_int_equal(run.outcome.cause, EXIT_TIMEOUT);
+    assert_string_equal(event, "hang no output and no CPU time from any rank for 60 s "
+                               "(--hang-timeout) ");
+    event[0] = '\0';
     hang_look(&run); /* once */
+    assert_string_equal(event, "");
     expect_told("");
     fake_expect_none(&fakes[0]);
 }
