@@ -3,7 +3,7 @@
 # status --json and of the report.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
-. "$here/output/on_event.sh"
+. "$here/end/on_event.sh"
 
 unset MUSTER_HOSTFILE MUSTER_SSH_CONFIG
 export MUSTER_TRANSPORT=exec

@@ -3,7 +3,7 @@
 # neither the result of a run nor its output, and nothing is left of it.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
-. "$here/output/on_event.sh"
+. "$here/end/on_event.sh"
 
 unset MUSTER_HOSTFILE MUSTER_SSH_CONFIG
 export MUSTER_TRANSPORT=exec
