@@ -145,7 +145,8 @@ static void write_line(struct event_log *log, const char *event, const char *tex
     sanitize_add(&line, text, size, SANITIZE_ALL);
     buffer_add_text(&line, "\n");
     if (line.size + sizeof FULL > log->room) {
-        writer_own(log->writer, FULL, sizeof FULL - 1);
+        if (log->room >= sizeof FULL) /* else an earlier muster has written it */
+            writer_own(log->writer, FULL, sizeof FULL - 1);
         log->room = 0;
     } else {
         writer_own(log->writer, line.bytes, line.size);

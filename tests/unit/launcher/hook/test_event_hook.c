@@ -318,6 +318,24 @@ static void the_log_is_bounded(void **state)
 }
 
 /* As when the run is resumed. */
+static void a_full_log_stays_so(void **state)
+{
+    struct stat before, about;
+
+    (void)state;
+    begin("seq 200000", NEVER_S);
+    put("a");
+    until_idle();
+    end();
+    assert_int_equal(stat(EVENT_LOG_NAME, &before), 0);
+    begin("echo more", NEVER_S);
+    put("b");
+    until_idle();
+    end();
+    assert_int_equal(stat(EVENT_LOG_NAME, &about), 0);
+    assert_true(about.st_size == before.st_size);
+}
+
 static void the_log_continues(void **state)
 {
     (void)state;
@@ -414,6 +432,7 @@ int main(void)
         TEST(a_child_that_keeps_the_pipe_is_killed),
         TEST(one_that_prints_without_end_is_bounded),
         TEST(the_log_is_bounded),
+        TEST(a_full_log_stays_so),
         TEST(the_log_continues),
         TEST(one_that_is_gone_counts),
         TEST(without_a_directory_output_is_dropped),
