@@ -7,8 +7,8 @@
  * I/O: lines in, lines out.
  *
  * Requests that begin with "cmd=shard_" are not part of MPICH: they go to the launcher
- * unchanged (launcher/shards/request.h), and the answers come back from there. "cmd=step" is not part
- * of it either, and has no answer.
+ * unchanged (launcher/shards/request.h), and the answers come back from there. "cmd=step" is not
+ * part of it either, and has no answer.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_PMI_H

@@ -12,6 +12,7 @@
 #include "frame.h"
 #include "log.h"
 #include "outcome/group.h"
+#include "run/events.h"
 #include "run/run.h"
 #include "sanitize.h"
 #include "xalloc.h"
@@ -142,11 +143,16 @@ static void tell(struct run *run, const struct rank_steps *rank, int number)
 {
     struct steps *steps = run->steps;
     double        limit_s = step_pace_limit_s(&steps->pace);
-    char          name[PLAN_RANK_NAME];
+    char          name[PLAN_RANK_NAME], text[100];
 
-    if (!steps->is_found)
-        log_info("%s reports its steps (found by: %s)", plan_rank_name(run->plan, number, name),
-                 rank->form);
+    if (!steps->is_found) {
+        snprintf(text, sizeof text, "%s reports its steps (found by: %s)",
+                 plan_rank_name(run->plan, number, name), rank->form);
+        log_info("%s", text);
+        events_tell(run, "steps_found",
+                    json_pack("{s:o}", "step_form", json_text(rank->form, strlen(rank->form))),
+                    "%s", text);
+    }
     steps->is_found = true;
     if (steps->is_pace_known || limit_s < 0)
         return;

@@ -68,6 +68,13 @@ is "... with its text" "$(events 'of("hang")["text"].split(": ", 1)[1]')" \
     "no output and no CPU time from any rank for 1 s (--hang-timeout)"
 is "... which is the cause" "$(events 'of("ended")["cause"]')" \
     "hang: no output and no CPU time from any rank for 1 s (--hang-timeout)"
+begin
+run muster -H node1:1 --on-event ./keep --heartbeat 0.2 --hang-timeout 2 \
+    sh -c 'echo "iter 7: loss 2"; while :; do echo alive; sleep 0.1; done'
+is "steps that come no more" "$rc $(events names)" "124 started steps_found hang failed ended"
+is "... and what shows them" "$(events 'of("steps_found")["step_form"]')" nanoGPT
+ok "... with the last one" sh -c "grep '^{\"event\":\"hang\"' events |
+    grep -Eq 'no step from any rank for 2 s .*; last step: 7, of rank 0 [0-9]+ s ago'"
 
 # --- what the user ends has not failed
 
