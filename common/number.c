@@ -5,6 +5,7 @@
 
 #include "number.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static int         parse_integer(const char *text, int64_t *number);
@@ -104,4 +105,22 @@ static const char *parse_decimal(const char *text, long double *value)
         *value += scale * (*text - '0');
     }
     return text == start ? NULL : text;
+}
+
+void number_add_ranges(struct buffer *text, const int *number, size_t count, int base)
+{
+    char   part[48];
+    size_t i, last;
+
+    for (i = 0; i < count; i = last + 1) {
+        for (last = i; last + 1 < count; last++)
+            if (number[last + 1] != number[last] + 1)
+                break;
+        snprintf(part, sizeof part, "%s%d", i > 0 ? "," : "", number[i] - base);
+        buffer_add_text(text, part);
+        if (last > i) {
+            snprintf(part, sizeof part, "-%d", number[last] - base);
+            buffer_add_text(text, part);
+        }
+    }
 }

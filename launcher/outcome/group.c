@@ -11,6 +11,7 @@
 
 #include "buffer.h"
 #include "hostrange.h"
+#include "number.h"
 #include "xalloc.h"
 
 static int  by_number(const void *a, const void *b);
@@ -80,21 +81,8 @@ char *group_ranks(const struct group *group, const struct plan *plan)
 /* Adds "ranks 0-3,5", of a role "ranks 0-3,5 of train". */
 static void add_ranks(struct buffer *text, const int *rank, size_t count, const struct plan *world)
 {
-    char   part[48];
-    size_t i, last;
-
     buffer_add_text(text, count == 1 ? "rank " : "ranks ");
-    for (i = 0; i < count; i = last + 1) {
-        for (last = i; last + 1 < count; last++)
-            if (rank[last + 1] != rank[last] + 1)
-                break;
-        snprintf(part, sizeof part, "%s%d", i > 0 ? "," : "", rank[i] - world->first_rank);
-        buffer_add_text(text, part);
-        if (last > i) {
-            snprintf(part, sizeof part, "-%d", rank[last] - world->first_rank);
-            buffer_add_text(text, part);
-        }
-    }
+    number_add_ranges(text, rank, count, world->first_rank);
     if (world->role_name != NULL) {
         buffer_add_text(text, " of ");
         buffer_add_text(text, world->role_name);
