@@ -271,8 +271,9 @@ const struct option_row option_table[] = {
       FIELD(local_rank_by), .words = local_rank_words, .commands = FOR_WORLD, RARE,
       .help = "how LOCAL_RANK is counted" },
 
-    { .group = "Output", .name = "fold", .letter = 'b', FLAG(fold), .commands = FOR(EXEC),
-      .help = "group identical output by host" },
+    { .group = "Output", .name = "fold", .letter = 'b', FLAG(fold),
+      .commands = FOR(RUN) | FOR(EXEC), .flags = OPTION_RARE_IN_RUN,
+      .help = "show identical output once, with all its ranks" },
     { .name = "largest-status", .letter = 'S', FLAG(largest_status), .commands = FOR(EXEC),
       .help = "exit with the largest status of all commands" },
     { .name = "label", .arg = "host|rank|none", .initial = "default", .set = set_word,

@@ -18,6 +18,7 @@ enum option_flags {
     OPTION_HIDDEN = 4,    /* not in --list-options; no prefix matches it */
     OPTION_REFUSED = 8,   /* an option of DeepSpeed that muster refuses; not in --help */
     OPTION_RARE = 16,     /* a long --help lists only the name */
+    OPTION_RARE_IN_RUN = 32, /* that of muster run does */
 };
 
 /* Which subcommands take an option on the command line and list it in their --help: FOR(RUN) |

@@ -132,7 +132,7 @@ struct options {
     char *show_ranks;     /* NULL: all; "0,3-5" */
     char *log_dir;        /* per-rank files, in addition to the console */
     char *each_rank_log;  /* per-rank files instead of the console */
-    bool  fold;           /* exec -b */
+    bool  fold;           /* -b */
     bool  largest_status; /* exec -S */
     char *json;           /* NULL; "-": stdout */
     bool  dry_run;

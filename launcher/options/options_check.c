@@ -53,7 +53,7 @@ int options_check(struct options *options, struct error *err)
         options->json = NULL;
     }
     if (options->command != COMMAND_EXEC)
-        options->fold = options->largest_status = false; /* set in muster.conf, for exec */
+        options->largest_status = false; /* set in muster.conf, for exec */
     if (options->module && options->no_python)
         return err_set(err, "--module and --no_python exclude each other: "
                        "a module is run by Python");

@@ -90,7 +90,10 @@ static void print_rows(FILE *out, unsigned command, bool with_rare)
 
 static bool is_listed(const struct option_row *row, unsigned command, bool with_rare)
 {
-    return (row->commands & command) && has_text(row) && (with_rare || !(row->flags & OPTION_RARE));
+    const bool is_rare = (row->flags & OPTION_RARE) ||
+                         (command == FOR(RUN) && (row->flags & OPTION_RARE_IN_RUN));
+
+    return (row->commands & command) && has_text(row) && (with_rare || !is_rare);
 }
 
 static bool has_text(const struct option_row *row)

@@ -35,6 +35,7 @@
 struct source {
     const char *label; /* before each of its lines; "": nothing */
     size_t      label_size;
+    int         rank;
     size_t      node;      /* the node whose credit the stream's bytes use */
     bool        is_stderr;
     bool        is_timed;  /* the time follows the label */

@@ -21,6 +21,7 @@
 #include "output/fold.h"
 #include "output/linebuf.h"
 #include "output/mailbox.h"
+#include "output/shared_lines.h"
 #include "output/tail.h"
 #include "output/writer.h"
 #include "strlist.h"
@@ -53,6 +54,7 @@ struct output {
     struct output_settings settings;
     struct mailbox        *mailbox;
     struct writer         *writer[2]; /* [is_stderr]; the same one if both are one file */
+    struct shared_lines   *shared;
     struct rank_output   **rank;
     int                    ranks;
     struct rank_output    *retired;   /* of ranks that have moved to other nodes */
@@ -80,8 +82,6 @@ static void print_folded(struct output *output);
 static void clear_folded(struct output *output, bool is_stderr);
 static void show_bytes(struct output *output, struct rank_output *rank, bool is_stderr,
                        const char *bytes, size_t size, size_t charge);
-static void show_raw(struct output *output, struct rank_output *rank, const void *bytes,
-                     size_t size);
 static void queue(struct output *output, struct rank_output *rank, bool is_stderr,
                   struct buffer *run, size_t charge);
 static bool must_skip(const struct output *output, const struct rank_output *rank,
@@ -104,6 +104,8 @@ struct output *output_new(struct event_base *base, const struct output_settings 
     if (output->unfinished_timer == NULL)
         xalloc_die();
     make_writers(output);
+    output->shared = shared_lines_new(base, output->writer, output->mailbox,
+                                      settings->fold_lines ? ops : NULL, arg);
     return output;
 }
 
@@ -181,6 +183,7 @@ void output_add_rank(struct output *output, int rank, size_t node, const char *h
         added->stream[i].source = (struct source){
             .label = added->label,
             .label_size = strlen(label),
+            .rank = rank,
             .node = node,
             .is_stderr = i,
             .is_timed = output->settings.timestamps,
@@ -216,18 +219,21 @@ void output_bytes(struct output *output, int rank, enum frame_stream stream,
 {
     struct rank_output *from = find_rank(output, rank);
     bool                is_stderr = stream == STREAM_STDERR;
+    struct buffer       raw = { 0 };
 
     if (from == NULL || size == 0)
         return;
     tail_add(&from->tail, is_stderr, bytes, size);
-    if (!from->shown)
+    if (!from->shown) {
         mailbox_give(output->mailbox, from->node, size);
-    else if (from->stream[is_stderr].source.is_raw)
-        show_raw(output, from, bytes, size);
-    else if (output->is_folding)
+    } else if (from->stream[is_stderr].source.is_raw) {
+        buffer_add(&raw, bytes, size);
+        writer_add(output->writer[0], &from->stream[0].source, &raw, size);
+    } else if (output->is_folding) {
         fold_bytes(output, from, is_stderr, bytes, size);
-    else
+    } else {
         show_bytes(output, from, is_stderr, bytes, size, size);
+    }
 }
 
 void output_end(struct output *output, int rank, enum frame_stream stream)
@@ -273,7 +279,7 @@ size_t output_waiting(const struct output *output)
 
     if (output->writer[1] != output->writer[0])
         waiting += writer_waiting(output->writer[1]);
-    return waiting + output->held + output->folded;
+    return waiting + output->held + output->folded + shared_lines_waiting(output->shared);
 }
 
 double output_stuck_s(const struct output *output)
@@ -312,6 +318,7 @@ void output_close(struct output *output)
                 show_rest(output, output->rank[rank], i);
         show_rest(output, &output->plain, i);
     }
+    shared_lines_flush(output->shared);
     output_progress(output, "");
     writer_close(output->writer[0]);
 }
@@ -326,7 +333,7 @@ bool output_is_written(struct output *output)
 
 uint64_t output_unread(const struct output *output)
 {
-    uint64_t unread = writer_unread(output->writer[0]);
+    uint64_t unread = writer_unread(output->writer[0]) + shared_lines_waiting(output->shared);
 
     if (output->writer[1] != output->writer[0])
         unread += writer_unread(output->writer[1]);
@@ -357,6 +364,7 @@ void output_free(struct output *output)
     writer_free(output->writer[0]);
     if (output->writer[1] != output->writer[0])
         writer_free(output->writer[1]);
+    shared_lines_free(output->shared);
     for (rank = 0; rank < output->ranks; rank++)
         rank_free(output->rank[rank]);
     while ((gone = output->retired) != NULL) {
@@ -505,15 +513,6 @@ static struct stream *prompt_of(const struct output *output)
     return NULL;
 }
 
-static void show_raw(struct output *output, struct rank_output *rank, const void *bytes,
-                     size_t size)
-{
-    struct buffer run = { 0 };
-
-    buffer_add(&run, bytes, size);
-    writer_add(output->writer[0], &rank->stream[0].source, &run, size);
-}
-
 static void queue(struct output *output, struct rank_output *rank, bool is_stderr,
                   struct buffer *run, size_t charge)
 {
@@ -527,7 +526,7 @@ static void queue(struct output *output, struct rank_output *rank, bool is_stder
         return;
     }
     tell_skipped(output, rank, is_stderr);
-    writer_add(output->writer[is_stderr], &rank->stream[is_stderr].source, run, charge);
+    shared_lines_put(output->shared, &rank->stream[is_stderr].source, run, charge);
 }
 
 /* Is the reader too far behind, and does a file have the bytes that it misses? Once lines are
@@ -556,7 +555,7 @@ static void show_rest(struct output *output, struct rank_output *rank, bool is_s
         buffer_add_text(&run, "\n");
     tell_skipped(output, rank, is_stderr);
     if (run.size > 0)
-        writer_add(output->writer[is_stderr], &stream->source, &run, 0);
+        shared_lines_put(output->shared, &stream->source, &run, 0);
     buffer_clear(&run);
 }
 
@@ -573,7 +572,7 @@ static void tell_skipped(struct output *output, struct rank_output *rank, bool i
     buffer_add_text(&note, text);
     buffer_add_text(&note, rank->file);
     buffer_add_text(&note, "\n");
-    writer_add(output->writer[is_stderr], &stream->source, &note, 0);
+    shared_lines_put(output->shared, &stream->source, &note, 0);
     stream->skipped = 0;
 }
 
@@ -587,8 +586,9 @@ static void unfinished_cb(evutil_socket_t fd, short what, void *arg)
     size_t               size = held == NULL ? 0 : held->size;
     struct timeval       soon = clock_interval(UNFINISHED_S);
 
-    (void)fd;
-    (void)what;
+    (void)fd, (void)what;
+    if (stream != NULL)
+        shared_lines_flush_rank(output->shared, &stream->source);
     size = size < UNFINISHED_MAX ? size : UNFINISHED_MAX;
     if (size > 0 && held->bytes[size - 1] == '\r')
         size--;

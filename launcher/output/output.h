@@ -29,6 +29,7 @@ struct output_settings {
     bool timestamps;
     bool filter_out, filter_err; /* the fd is a terminal: sanitize text, draw bars */
     bool fold;                   /* print all output at the end, grouped by host */
+    bool fold_lines;             /* print the same line of several ranks once (shared_lines.h) */
     bool may_skip;               /* ranks have files: drop lines for a slow reader and say so */
 };
 
@@ -42,6 +43,10 @@ struct output_ops {
     /* Writing failed permanently (errno; ETIMEDOUT: muster has given up on the reader). From
      * now on bytes are dropped and counted. */
     void (*failed)(bool is_stderr, int error, void *arg);
+    /* Only with fold_lines: return the label of a line of these ranks, in ascending order and all
+     * of one world (the caller frees it), and the number of a rank's world. */
+    char *(*many_label)(const int *rank, size_t count, void *arg);
+    int (*world_of)(int rank, void *arg);
 };
 
 /* Describes an error of ops->failed. */

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "buffer.h"
+#include "hostrange.h"
 #include "number.h"
 #include "xalloc.h"
 
@@ -16,6 +18,8 @@ static int   parse_range(char *word, int world_size, int64_t *first, int64_t *la
                          struct error *err);
 static char *label_of(const struct plan *plan, const struct options *options,
                       const struct plan_node *node, int rank);
+static char *hosts_of(const struct plan *plan, const int *rank, size_t count);
+static int   by_number(const void *a, const void *b);
 static char *file_of(const struct plan *plan, const struct options *options, int rank);
 
 int rank_labels_parse_shown(const char *text, const struct plan *plan, bool **shown,
@@ -142,6 +146,54 @@ static char *label_of(const struct plan *plan, const struct options *options,
     if (world->role_name != NULL)
         return xasprintf("%s %s:%d: ", world->role_name, plan_label(node), own);
     return xasprintf("%s:%d: ", plan_label(node), own);
+}
+
+char *rank_labels_of_many(const struct plan *plan, const struct options *options, const int *rank,
+                          size_t count)
+{
+    const struct plan *world = plan_world_of_rank(plan, rank[0]);
+    struct buffer      text = { 0 };
+    char              *hosts;
+
+    if (options->label == LABEL_HOST) {
+        hosts = hosts_of(plan, rank, count);
+        buffer_add_text(&text, hosts);
+        buffer_add_text(&text, ": ");
+        free(hosts);
+    } else if (options->label != LABEL_NONE) {
+        buffer_add_text(&text, "[");
+        buffer_add_text(&text, world->role_name != NULL ? world->role_name : "");
+        buffer_add_text(&text, world->role_name != NULL ? " " : "");
+        number_add_ranges(&text, rank, count, world->first_rank);
+        buffer_add_text(&text, "] ");
+    }
+    buffer_add(&text, "", 1);
+    return text.bytes;
+}
+
+static char *hosts_of(const struct plan *plan, const int *rank, size_t count)
+{
+    struct strlist names = { 0 };
+    char          *folded;
+    size_t         n;
+    int            i;
+
+    for (n = 0; n < plan->nodes; n++)
+        for (i = 0; i < plan->node[n].ranks; i++)
+            if (bsearch(&plan->node[n].rank[i].rank, rank, count, sizeof *rank, by_number)) {
+                strlist_add(&names, plan_label(&plan->node[n]));
+                break;
+            }
+    folded = hostrange_fold(&names);
+    strlist_clear(&names);
+    return folded;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    int left = *(const int *)a, right = *(const int *)b;
+
+    return (left > right) - (left < right);
 }
 
 /* Returns the file that the agent writes for a rank, for "... bytes skipped, see FILE". */

@@ -23,6 +23,11 @@ int rank_labels_parse_shown(const char *text, const struct plan *plan, bool **sh
 void rank_labels_add(struct output *output, const struct plan *plan,
                      const struct options *options, const bool *shown, size_t shown_count);
 
+/* Returns the label of a line of several ranks, in ascending order and all of one world; caller
+ * frees. "[0-3,5] ", with roles "[train 0-3] "; with --label host the hosts, with none "". */
+char *rank_labels_of_many(const struct plan *plan, const struct options *options, const int *rank,
+                          size_t count);
+
 /* Prepares output for a restart of the ranks of a world (the plan, or a role of it), whose files
  * get other names. */
 void rank_labels_again(struct output *output, const struct plan *plan, const struct plan *world,

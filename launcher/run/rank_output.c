@@ -25,19 +25,22 @@
 static void   give_credit(struct run *run, struct node *node);
 static void   consumed_cb(size_t index, size_t bytes, void *arg);
 static void   failed_cb(bool is_stderr, int error, void *arg);
+static char  *many_label(const int *rank, size_t count, void *arg);
+static int    world_of(int rank, void *arg);
 static void   own_line(const char *line, size_t size, void *arg);
 static double seconds_since(int64_t ns);
 
 void rank_output_open(struct run *run)
 {
-    static const struct output_ops ops = { consumed_cb, failed_cb };
+    static const struct output_ops ops = { consumed_cb, failed_cb, many_label, world_of };
     struct output_settings         settings = {
         .out_fd = STDOUT_FILENO,
         .err_fd = STDERR_FILENO,
         .timestamps = run->options->timestamps,
         .filter_out = isatty(STDOUT_FILENO),
         .filter_err = isatty(STDERR_FILENO),
-        .fold = run->options->fold,
+        .fold = run->options->fold && run->plan->command == COMMAND_EXEC,
+        .fold_lines = run->options->fold && run->plan->command == COMMAND_RUN,
         .may_skip = run->options->log_dir != NULL,
     };
 
@@ -109,6 +112,20 @@ static void give_credit(struct run *run, struct node *node)
     if (node_takes_frames(node) && node->state != NODE_STAYING &&
         (credit = flow_grant(run->flow, node->index)) > 0)
         node_send_u32(node, FRAME_CREDIT, credit);
+}
+
+static char *many_label(const int *rank, size_t count, void *arg)
+{
+    const struct run *run = arg;
+
+    return rank_labels_of_many(run->plan, run->options, rank, count);
+}
+
+static int world_of(int rank, void *arg)
+{
+    const struct run *run = arg;
+
+    return run->plan->roles > 0 ? (int)(plan_world_of_rank(run->plan, rank) - run->plan->role) : 0;
 }
 
 /* The reader is gone, or the disk is full. A closed pipe ends the run as it would end any

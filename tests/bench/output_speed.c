@@ -96,7 +96,7 @@ int main(int argc, char **argv)
     size_t                       nodes = (size_t)argument(argc, argv, 1, 16), node;
     size_t                       each = (size_t)argument(argc, argv, 2, 20) * 1000000;
     const struct output_settings settings = { .out_fd = STDOUT_FILENO, .err_fd = STDERR_FILENO };
-    const struct output_ops      ops = { consumed_cb, failed_cb };
+    const struct output_ops      ops = { .consumed = consumed_cb, .failed = failed_cb };
     struct event_base           *base = event_base_new();
     struct bench                 bench = { xcalloc(nodes, sizeof *bench.credit) };
     struct output               *output = output_new(base, &settings, &ops, &bench);

@@ -154,7 +154,7 @@ if command -v bash >/dev/null; then
         read -ra COMP_WORDS <<<"muster $word"; COMP_CWORD=2; _muster
         echo "$word: ${COMPREPLY[*]}"
     done' "$top_srcdir/contrib/completion/muster" 2>/dev/null | tr '\n' ';')" \
-        "clean --k: --kill --kill-gpu;exec --k: ;exec --fo: --force_multi --fold;run --fo: --force_multi;"
+        "clean --k: --kill --kill-gpu;exec --k: ;exec --fo: --force_multi --fold;run --fo: --force_multi --fold;"
     printf 'te1 slots=2\nte[2-3] slots=2\n' >hosts
     : >clever.py
     # completed WORDS...: what the completion offers for the last of them.

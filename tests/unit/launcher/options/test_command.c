@@ -98,7 +98,9 @@ static void commands(void **state)
     REFUSE("after '--'", "check", "-b", "8");
     REFUSE("after '--'", "check", "--dtype", "float");
     REFUSE("muster exec", "--hosts=a", "exec", "x");
-    REFUSE("--fold", "--fold", "x");
+    REFUSE("--fold", "check", "--fold");
+    ACCEPT("-b", "x");
+    assert_true(options.fold);
     REFUSE("-S", "-S", "x");
     REFUSE("--module", "exec", "--module", "x");
     REFUSE("--master_port", "exec", "--master_port=1", "x");

@@ -130,7 +130,7 @@ static void list_is_complete(void **state)
                                 word[3],
                                 word[4]), 5);
         if (strcmp(word[0], "fold") == 0)
-            assert_string_equal(line, "fold b - - exec");
+            assert_string_equal(line, "fold b - - run,exec");
         if (strcmp(word[0], "grace") == 0)
             assert_string_equal(line, "grace - TIME 30 run,exec,shell,check,clean");
         lines++;

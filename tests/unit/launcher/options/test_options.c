@@ -165,7 +165,7 @@ static void options_without_effect(void **state)
     REFUSE("--env: not an option of muster bcast", "bcast", "--env=A=b", "x");
     REFUSE("--grace: not an option of muster bcast; it belongs to run, exec, shell, check, clean",
            "bcast", "--grace=1", "x");
-    REFUSE("-b: not an option of muster run; it belongs to exec", "-b", "x");
+    REFUSE("-S: not an option of muster run; it belongs to exec", "-S", "x");
     REFUSE("--kill: not an option of muster check; it belongs to clean; put options of "
            "muster-train check after '--'", "check", "--kill");
     setenv("MUSTER_TIMEOUT", "5", 1);
@@ -444,17 +444,17 @@ static void files_in_order(void **state)
     assert_non_null(mkdtemp(folder));
     assert_int_equal(chdir(folder), 0);
     assert_int_equal(system("mkdir muster && printf '[muster]\\nfanout = 4\\n' >other.conf && "
-                            "printf '[muster]\\nfanout=2\\ngrace=3\\nfold=yes\\n' "
+                            "printf '[muster]\\nfanout=2\\ngrace=3\\nlargest-status=yes\\n' "
                             ">muster/muster.conf"), 0);
 
     setenv("XDG_CONFIG_HOME", folder, 1);
     ACCEPT("x");
     assert_int_equal(options.fanout, 2);
-    assert_false(options.fold); /* for exec only, so no error here */
+    assert_false(options.largest_status); /* for exec only, so no error here */
     ACCEPT("exec", "x");
-    assert_true(options.fold);
-    ACCEPT("exec", "--fold=no", "x");
-    assert_false(options.fold);
+    assert_true(options.largest_status);
+    ACCEPT("exec", "--largest-status=no", "x");
+    assert_false(options.largest_status);
     ACCEPT("--config", "other.conf", "x");
     assert_int_equal(options.fanout, 4);
     assert_true(options.grace_s == 3);

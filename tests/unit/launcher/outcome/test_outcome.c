@@ -52,7 +52,7 @@ static void failed_cb(bool is_stderr, int error, void *arg)
 
 static int setup(void **state)
 {
-    static const struct output_ops ops = { consumed_cb, failed_cb };
+    static const struct output_ops ops = { .consumed = consumed_cb, .failed = failed_cb };
     static char        hosts[NODES][4] = { "te1", "te2", "te3", "te4" };
     struct fixture    *f = xcalloc(1, sizeof *f);
     int                null = open("/dev/null", O_WRONLY), n, rank;

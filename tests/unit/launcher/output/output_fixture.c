@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "clock.h"
+#include "number.h"
 #include "output_fixture.h"
 #include "xalloc.h"
 
@@ -35,6 +36,24 @@ static void failed_cb(bool is_stderr, int error, void *arg)
 
     f->failures[is_stderr]++;
     f->error[is_stderr] = error;
+}
+
+static char *many_label_cb(const int *rank, size_t count, void *arg)
+{
+    struct buffer text = { 0 };
+
+    (void)arg;
+    buffer_add_text(&text, "[");
+    number_add_ranges(&text, rank, count, 0);
+    buffer_add(&text, "] ", sizeof "] ");
+    return text.bytes;
+}
+
+static int world_of_cb(int rank, void *arg)
+{
+    const struct fixture *f = arg;
+
+    return rank < 4 ? f->world[rank] : 0;
 }
 
 int output_setup(void **state)
@@ -70,7 +89,8 @@ int output_teardown(void **state)
 
 void start(struct fixture *f, const char *const labels[4])
 {
-    static const struct output_ops ops = { consumed_cb, failed_cb };
+    static const struct output_ops ops = { consumed_cb, failed_cb, many_label_cb,
+                                           world_of_cb };
     int                            rank;
     char                           host[32], file[32];
 

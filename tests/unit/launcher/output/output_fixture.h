@@ -19,6 +19,7 @@ struct fixture {
     int                    out, err; /* to read from */
     size_t                 consumed[4];
     int                    failures[2], error[2];
+    int                    world[4]; /* by rank */
 };
 
 /* Labels: one for each rank, and none. */

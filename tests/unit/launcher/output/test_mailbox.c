@@ -55,7 +55,7 @@ static void failed_cb(bool is_stderr, int error, void *arg)
 
 static int setup(void **state)
 {
-    static const struct output_ops ops = { consumed_cb, failed_cb };
+    static const struct output_ops ops = { .consumed = consumed_cb, .failed = failed_cb };
     struct fixture                *f = xcalloc(1, sizeof *f);
     size_t                         i;
 
