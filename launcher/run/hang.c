@@ -26,6 +26,7 @@ struct hang {
         double idle_s; /* from the last IDLE: how long its ranks have done nothing */
     } * node;
     int64_t held_up_ns; /* when a node was last seen without credit */
+    int64_t silent_ns;  /* when one was last silent */
 
     /* Set once a hang was seen. */
     bool          is_seen;
@@ -37,6 +38,7 @@ struct hang {
 
 static void note_held_up(struct hang *hang);
 static enum hang_verdict judge(const struct hang *hang, double *limit_s);
+static double at_most(double seconds, double limit_s);
 static double idle_s(const struct hang *hang);
 static void begin(struct hang *hang, enum hang_verdict verdict, double limit_s);
 static void ask_peers(struct hang *hang);
@@ -91,30 +93,37 @@ void hang_look(struct run *run)
 static void note_held_up(struct hang *hang)
 {
     const struct run *run = hang->run;
+    const int64_t     now_ns = clock_now_ns();
     size_t            i;
 
-    for (i = 0; i < run->plan->nodes; i++)
-        if (stacks_has_ranks(run, i) &&
-            (flow_is_used_up(run->flow, i) || run->node[i]->liveness.is_suspect ||
-             reconnect_is_cut(run->node[i]->reconnect)))
-            hang->held_up_ns = clock_now_ns();
+    for (i = 0; i < run->plan->nodes; i++) {
+        if (!stacks_has_ranks(run, i))
+            continue;
+        if (flow_is_used_up(run->flow, i))
+            hang->held_up_ns = now_ns;
+        if (run->node[i]->liveness.is_suspect || reconnect_is_cut(run->node[i]->reconnect))
+            hang->silent_ns = now_ns;
+    }
     if (phase_any_away(run))
-        hang->held_up_ns = clock_now_ns();
+        hang->held_up_ns = now_ns;
 }
 
 static enum hang_verdict judge(const struct hang *hang, double *limit_s)
 {
     int64_t           now_ns = clock_now_ns();
     double            free_s = (double)(now_ns - hang->held_up_ns) / NS_PER_S;
+    double            heard_s = (double)(now_ns - hang->silent_ns) / NS_PER_S;
     struct hang_signs signs = { .limit_s = hang->run->options->hang_timeout_s };
 
     steps_signs(hang->run, now_ns, &signs);
-    signs.idle_s = idle_s(hang);
-    if (signs.idle_s > free_s)
-        signs.idle_s = free_s;
-    if (signs.step_s > free_s)
-        signs.step_s = free_s;
+    signs.idle_s = at_most(idle_s(hang), free_s);
+    signs.step_s = at_most(at_most(signs.step_s, free_s), heard_s);
     return hang_judge(&signs, limit_s);
+}
+
+static double at_most(double seconds, double limit_s)
+{
+    return seconds < limit_s ? seconds : limit_s;
 }
 
 /* Returns for how long no rank has done anything. A node whose ranks have all exited does not

@@ -357,6 +357,10 @@ static void test_silent_node(void **state)
     expect_no_hang();
     node[0].liveness.is_suspect = false;
     expect_no_hang();
+    is_idle(0, 60); /* as it has said itself */
+    is_idle(1, 60);
+    hang_look(&run);
+    expect_told("peers secret 10.0.0.1 te1 te2;");
 }
 
 /* Only ranks that run could report another step. */
