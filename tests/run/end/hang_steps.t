@@ -5,6 +5,7 @@
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
 
 four="-H node1:2,node2:2"
+run_limit=20 # what does not hang by itself, ends
 mkdir bin # in front of the PATH of muster, and so of the ranks: the real ones take their time
 PATH=$PWD/bin:$PATH
 script_file bin/gdb <<'END'
