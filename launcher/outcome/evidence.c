@@ -154,10 +154,12 @@ static int severity_of(const char *name)
 static struct evidence_item *find(const struct evidence *evidence, size_t node,
                                   const char *kind, const char *device, size_t *of_node)
 {
-    struct evidence_item *item, *end = evidence->item + evidence->count;
+    struct evidence_item *item;
+    size_t                i;
 
     *of_node = 0;
-    for (item = evidence->item; item < end; item++) {
+    for (i = 0; i < evidence->count; i++) {
+        item = &evidence->item[i];
         if (item->node != node)
             continue;
         ++*of_node;

@@ -28,7 +28,7 @@ int run_dir_stacks(const struct run_dir *dir, const char *text, size_t size, str
 {
     (void)dir, (void)err;
     free(written);
-    written = xstrndup(text, size);
+    written = xstrndup(size > 0 ? text : "", size);
     return 0;
 }
 
