@@ -88,7 +88,7 @@ print(eval(sys.argv[1]))' "$1"
 }
 
 if command -v curl >/dev/null; then
-    run muster -H node1:1 --on-event "$contrib/webhook" true
+    run muster -H node1:1 --on-event "$contrib/webhook" sh -c 'until [ -s posts ]; do sleep 0.1; done'
     is "webhook: each event is posted" "$rc $(grep -c warning err) $(posted '[b["event"] for _, _, b in p]')" \
         "0 0 ['started', 'ended']"
     is "... as JSON, to the address" "$(posted '{(path, kind) for path, kind, _ in p}')" \
