@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +30,7 @@
 #include "xevent.h"
 
 #define LOOK_S     0.02
+#define EXEC_FD    3 /* of the child */
 #define OUTPUT_MAX (64 * 1024) /* bytes of output that are read at a look: the capacity of a pipe */
 
 struct event_hook {
@@ -46,6 +46,7 @@ struct event_hook {
     pid_t   pid;     /* 0: none */
     json_t *event;   /* that it was started for */
     int     out_fd;  /* what it prints; -1: nothing more */
+    int     exec_fd; /* an errno if it cannot be executed */
     int64_t start_ns, term_ns, kill_ns; /* of these signals; 0: not sent */
 };
 
@@ -54,7 +55,11 @@ static void        look_soon(struct event_hook *hook, double seconds);
 static void        start(struct event_hook *hook, json_t *event);
 static int         spawn(struct event_hook *hook, struct error *err);
 static int         input_of(const json_t *event, struct error *err);
-static int         execute(struct event_hook *hook, int in_fd, int out_fd);
+static void        become_program(const char *program, int in_fd, int out_fd, int exec_fd)
+    __attribute__((noreturn));
+static void        close_from(int first);
+static void        send_signal(const struct event_hook *hook, int number);
+static int         exec_error(const struct event_hook *hook);
 static void        read_output(struct event_hook *hook);
 static bool        has_exited(const struct event_hook *hook);
 static void        keep_to_deadline(struct event_hook *hook);
@@ -71,7 +76,7 @@ struct event_hook *event_hook_new(struct event_base *base, const char *program, 
     struct event_hook *hook = xcalloc(1, sizeof *hook);
 
     *hook = (struct event_hook){ .program = program, .dir = dir, .limits = *limits,
-                                 .out_fd = -1 };
+                                 .out_fd = -1, .exec_fd = -1 };
     hook->log = event_log_new(dir_fd);
     hook->look = xevent_new(base, -1, look_cb, hook);
     return hook;
@@ -82,7 +87,7 @@ void event_hook_free(struct event_hook *hook)
     if (hook == NULL)
         return;
     if (hook->pid > 0) {
-        kill(-hook->pid, SIGKILL);
+        send_signal(hook, SIGKILL);
         children_ending(hook->pid);
         forget(hook);
     }
@@ -111,7 +116,7 @@ void event_hook_hurry(struct event_hook *hook)
     event_queue_keep_last(&hook->queue);
     if (hook->pid == 0 || hook->kill_ns != 0)
         return;
-    kill(-hook->pid, SIGKILL);
+    send_signal(hook, SIGKILL);
     hook->kill_ns = clock_now_ns();
 }
 
@@ -156,28 +161,40 @@ static void start(struct event_hook *hook, json_t *event)
     forget(hook);
 }
 
+/* Whether it could be executed is known later (exec_fd): on a file system that hangs, that may take
+ * for ever. */
 static int spawn(struct event_hook *hook, struct error *err)
 {
-    int in_fd = input_of(hook->event, err), pair[2], rc;
+    int in_fd = input_of(hook->event, err), out[2], exec[2];
 
     if (in_fd < 0)
         return -1;
-    if (pipe2(pair, O_CLOEXEC) < 0) {
-        rc = errno;
+    if (pipe2(out, O_CLOEXEC) < 0) {
+        err_set(err, "cannot create a pipe: %s", strerror(errno));
         close(in_fd);
-        return err_set(err, "cannot create a pipe: %s", strerror(rc));
+        return -1;
     }
-    rc = execute(hook, in_fd, pair[1]);
+    if (pipe2(exec, O_CLOEXEC) < 0) {
+        err_set(err, "cannot create a pipe: %s", strerror(errno));
+        close(in_fd);
+        close(out[0]);
+        close(out[1]);
+        return -1;
+    }
+    hook->pid = child_fork();
+    if (hook->pid == 0)
+        become_program(hook->program, in_fd, out[1], exec[1]);
+    if (hook->pid < 0)
+        err_set(err, "cannot be started: %s", strerror(errno));
     close(in_fd);
-    close(pair[1]);
-    if (rc != 0) {
-        close(pair[0]);
-        return err_set(err, "cannot be started: %s", strerror(rc));
-    }
-    fd_set_nonblock(pair[0]);
-    hook->out_fd = pair[0];
+    close(out[1]);
+    close(exec[1]);
+    fd_set_nonblock(out[0]);
+    fd_set_nonblock(exec[0]);
+    hook->out_fd = out[0];
+    hook->exec_fd = exec[0];
     hook->start_ns = clock_now_ns();
-    return 0;
+    return hook->pid < 0 ? -1 : 0;
 }
 
 /* Returns a descriptor from which the event is read. */
@@ -200,36 +217,35 @@ static int input_of(const json_t *event, struct error *err)
     return fd >= 0 ? fd : err_set(err, "no memory for its input: %s", strerror(error));
 }
 
-/* Returns 0 or an errno. Our own descriptors are closed on exec; those that muster has inherited
- * need not be. */
-static int execute(struct event_hook *hook, int in_fd, int out_fd)
+/* Uses only async-signal-safe calls, because the launcher has other threads. Our own descriptors
+ * are closed on exec; those that muster has inherited need not be. */
+static void become_program(const char *program, int in_fd, int out_fd, int exec_fd)
 {
-    char *const                argv[] = { (char *)hook->program, NULL };
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t          attr;
-    sigset_t                   all, none;
-    int                        rc;
+    char *const argv[] = { (char *)program, NULL };
+    int         error;
 
-    sigfillset(&all);
-    sigemptyset(&none);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, in_fd, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, out_fd, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, out_fd, STDERR_FILENO);
+    setsid();
+    child_signals_begin();
+    if (dup2(in_fd, STDIN_FILENO) >= 0 && dup2(out_fd, STDOUT_FILENO) >= 0 &&
+        dup2(out_fd, STDERR_FILENO) >= 0 &&
+        (exec_fd == EXEC_FD || dup3(exec_fd, EXEC_FD, O_CLOEXEC) >= 0)) {
+        close_from(EXEC_FD + 1);
+        execv(program, argv);
+        exec_fd = EXEC_FD;
+    }
+    error = errno;
+    if (write(exec_fd, &error, sizeof error) < 0)
+        _exit(126);
+    _exit(127);
+}
+
+static void close_from(int first)
+{
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
-    posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
+    close_range((unsigned)first, ~0u, 0);
+#else
+    (void)first;
 #endif
-    posix_spawnattr_init(&attr);
-    posix_spawnattr_setsigdefault(&attr, &all);
-    posix_spawnattr_setsigmask(&attr, &none);
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF |
-                                        POSIX_SPAWN_SETSIGMASK);
-    rc = posix_spawn(&hook->pid, hook->program, &actions, &attr, argv, environ);
-    if (rc != 0)
-        hook->pid = 0;
-    posix_spawnattr_destroy(&attr);
-    posix_spawn_file_actions_destroy(&actions);
-    return rc;
 }
 
 /* --- while it runs ---------------------------------------------------------- */
@@ -262,29 +278,48 @@ static bool has_exited(const struct event_hook *hook)
 static void keep_to_deadline(struct event_hook *hook)
 {
     if (hook->term_ns == 0 && since_s(hook->start_ns) >= hook->limits.run_s) {
-        kill(-hook->pid, SIGTERM);
+        send_signal(hook, SIGTERM);
         hook->term_ns = clock_now_ns();
     } else if (hook->term_ns != 0 && hook->kill_ns == 0 &&
                since_s(hook->term_ns) >= hook->limits.term_s) {
-        kill(-hook->pid, SIGKILL);
+        send_signal(hook, SIGKILL);
         hook->kill_ns = clock_now_ns();
     }
+}
+
+/* Its process group is there a moment after it. */
+static void send_signal(const struct event_hook *hook, int number)
+{
+    if (kill(-hook->pid, number) < 0)
+        kill(hook->pid, number);
 }
 
 /* What it has printed last may still be in the pipe. */
 static void over(struct event_hook *hook)
 {
     struct error why;
-    int          status = 0;
+    int          status = 0, error = exec_error(hook);
 
     kill(-hook->pid, SIGKILL); /* what it has started */
     waitpid(hook->pid, &status, 0);
     read_output(hook);
-    if (end_words(hook, status, &why))
+    if (error != 0) {
+        event_queue_missed(&hook->queue, hook->event);
+        err_set(&why, "cannot be started: %s", strerror(error));
+        fail(hook, &why);
+    } else if (end_words(hook, status, &why))
         event_log_end(hook->log, name_of(hook->event), NULL);
     else
         fail(hook, &why);
     forget(hook);
+}
+
+/* Returns why it could not be executed; 0: it was. */
+static int exec_error(const struct event_hook *hook)
+{
+    int error = 0;
+
+    return read(hook->exec_fd, &error, sizeof error) == (ssize_t)sizeof error ? error : 0;
 }
 
 /* False: it has failed, as why says. */
@@ -322,9 +357,11 @@ static void forget(struct event_hook *hook)
 {
     if (hook->out_fd >= 0)
         close(hook->out_fd);
+    if (hook->exec_fd >= 0)
+        close(hook->exec_fd);
     json_decref(hook->event);
     hook->event = NULL;
-    hook->out_fd = -1;
+    hook->out_fd = hook->exec_fd = -1;
     hook->pid = 0;
     hook->start_ns = hook->term_ns = hook->kill_ns = 0;
 }

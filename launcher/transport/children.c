@@ -5,9 +5,12 @@
 
 #include "transport/children.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "xalloc.h"
@@ -15,6 +18,33 @@
 /* Global, because a process has one set of children. */
 static pid_t *ending;
 static size_t ending_count;
+
+pid_t child_fork(void)
+{
+    sigset_t all, before;
+    pid_t    pid;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid = fork();
+    if (pid != 0)
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return pid;
+}
+
+/* Ignoring a signal for a moment discards a pending one. */
+void child_signals_begin(void)
+{
+    sigset_t none;
+    int      i;
+
+    for (i = 1; i < NSIG; i++) {
+        signal(i, SIG_IGN);
+        signal(i, SIG_DFL);
+    }
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
 
 bool child_is_gone(pid_t pid)
 {

@@ -65,7 +65,6 @@ static const struct conn_kind kind = {
 static void failed_cb(evutil_socket_t fd, short what, void *arg);
 static void late_cb(evutil_socket_t fd, short what, void *arg);
 static int  spawn(struct conn_exec *c);
-static pid_t fork_blocked(void);
 static void become_agent(const struct conn_exec *c, int fd, int err_fd);
 static void writable_cb(evutil_socket_t fd, short what, void *arg);
 static void readable_cb(evutil_socket_t fd, short what, void *arg);
@@ -141,7 +140,7 @@ static int spawn(struct conn_exec *c)
         close(pair[1]);
         return -1;
     }
-    c->pid = fork_blocked();
+    c->pid = child_fork();
     if (c->pid == 0)
         become_agent(c, pair[1], err_pipe[1]);
     close(pair[1]);
@@ -153,37 +152,13 @@ static int spawn(struct conn_exec *c)
     return c->pid < 0 ? -1 : 0;
 }
 
-/* A signal between fork and exec, such as SIGINT, must not run libevent's handler in the child,
- * which would report the signal again through our socket. */
-static pid_t fork_blocked(void)
-{
-    sigset_t all, before;
-    pid_t    pid;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pid = fork();
-    if (pid != 0)
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return pid;
-}
-
-/* Uses only async-signal-safe calls, because the launcher has other threads. Signals that were
- * sent to the whole process group are for the launcher: ignoring each for a moment discards
- * pending ones. */
+/* Uses only async-signal-safe calls, because the launcher has other threads. */
 static void become_agent(const struct conn_exec *c, int fd, int err_fd)
 {
-    char    *argv[] = { (char *)"muster-agent", (char *)"--nonce", (char *)c->nonce, NULL };
-    sigset_t none;
-    int      i;
+    char *argv[] = { (char *)"muster-agent", (char *)"--nonce", (char *)c->nonce, NULL };
 
     setsid();
-    for (i = 1; i < NSIG; i++) {
-        signal(i, SIG_IGN);
-        signal(i, SIG_DFL);
-    }
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
+    child_signals_begin();
     if (dup2(fd, STDIN_FILENO) >= 0 && dup2(fd, STDOUT_FILENO) >= 0 &&
         dup2(err_fd, STDERR_FILENO) >= 0)
         execv(c->agent_path, argv);

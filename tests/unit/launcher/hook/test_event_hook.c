@@ -36,6 +36,15 @@ static struct {
     char               logged[4096];
 } test;
 
+static bool does_exec_hang; /* as on a file server that does not answer */
+
+int execv(const char *path, char *const argv[])
+{
+    while (does_exec_hang)
+        pause();
+    return execve(path, argv, environ);
+}
+
 static void keep(const char *line, size_t size, void *arg)
 {
     (void)arg;
@@ -367,6 +376,22 @@ static void one_that_is_gone_counts(void **state)
                         "file or directory; later failures are only in RUN/events.log\n");
 }
 
+/* The launcher is needed elsewhere: nodes wait for its answers. */
+static void launcher_does_not_wait_for_exec(void **state)
+{
+    (void)state;
+    begin("cat >got", SHORT_S);
+    does_exec_hang = true;
+    put("a");
+    event_base_loop(test.base, EVLOOP_ONCE); /* returns */
+    does_exec_hang = false;
+    until_idle();
+    assert_int_equal(access("got", F_OK), -1);
+    assert_string_equal(test.logged, "test: warning: --on-event ./told: event a: killed, since it "
+                                     "had not exited after 0.2 s; later failures are only in "
+                                     "RUN/events.log\n");
+}
+
 static void without_a_directory_output_is_dropped(void **state)
 {
     const struct event_hook_limits limits = { NEVER_S, SHORT_S };
@@ -435,6 +460,7 @@ int main(void)
         TEST(a_full_log_stays_so),
         TEST(the_log_continues),
         TEST(one_that_is_gone_counts),
+        TEST(launcher_does_not_wait_for_exec),
         TEST(without_a_directory_output_is_dropped),
         TEST(a_log_that_is_no_file),
         TEST(the_last_event_gets_its_turn),
