@@ -36,6 +36,7 @@ static const struct {
     [STEP_FORM_TQDM] = { "tqdm", tqdm },
 };
 
+static bool may_name_step(const char *line, size_t size);
 static bool parse_part(struct cursor part, struct step_line *found);
 static size_t without_colours(const char *from, size_t size, char *to);
 static bool find(struct cursor *line, const char *word);
@@ -58,6 +59,8 @@ bool step_line_parse(const char *line, size_t size, struct step_line *found)
         line += size - STEP_LINE_MAX; /* of a bar the last state, which is the longest part */
         size = STEP_LINE_MAX;
     }
+    if (!may_name_step(line, size))
+        return false;
     size = without_colours(line, size, plain);
     for (begin = plain; begin < plain + size; begin = next + 1) {
         next = memchr(begin, '\r', (size_t)(plain + size - begin));
@@ -66,6 +69,22 @@ bool step_line_parse(const char *line, size_t size, struct step_line *found)
         is_found = parse_part(part, found) || is_found;
     }
     return is_found;
+}
+
+/* Every form has one of these. Most lines have none, and this is all that they cost. */
+static bool may_name_step(const char *line, size_t size)
+{
+    const char *at, *end = line + size;
+
+    for (at = line; at < end; at++) {
+        if (*at == '/')
+            return true;
+        if ((*at == 's' || *at == 'i' || *at == 'l') && end - at >= 4 &&
+            (memcmp(at, "step", 4) == 0 || memcmp(at, "iter", 4) == 0 ||
+             memcmp(at, "loss", 4) == 0))
+            return true;
+    }
+    return false;
 }
 
 const char *step_form_name(enum step_form form)

@@ -12,10 +12,15 @@
 
 #define NUMBER_MAX 15 /* digits of a step */
 
-static const char *end_of_line(const char *from, const char *end);
+static bool counts_lines(const struct step_watch *watch);
+static const char *behind_first(const char *from, const char *end);
+static void keep_last_part(struct step_watch *watch);
 static void add_part(struct step_watch *watch, const char *bytes, size_t size);
-static void look(struct step_watch *watch, int64_t now_ns);
-static bool match(const struct step_watch *watch, struct step_line *found);
+static void look(struct step_watch *watch, const char *line, size_t size, int64_t now_ns);
+static bool match(const struct step_watch *watch, const char *line, size_t size,
+                  struct step_line *found);
+static bool match_part(const regex_t *pattern, const char *bytes, size_t size,
+                       struct step_line *found);
 static void note(struct step_watch *watch, const struct step_line *found, int64_t now_ns);
 
 regex_t *step_pattern_new(const char *text, struct error *err)
@@ -49,32 +54,57 @@ void step_watch_begin(struct step_watch *watch, const regex_t *pattern)
         watch->last[form] = -1;
 }
 
-/* A bar has no newline: what has come of a line counts at once. */
+/* A bar has no newline: what has come of a line counts at once. Whole lines are looked at where
+ * they are, since ranks may write many. */
 void step_watch_add(struct step_watch *watch, const char *bytes, size_t size, bool is_cut,
                     int64_t now_ns)
 {
     const char *at = bytes, *end = bytes + size, *next;
 
     if (is_cut) {
-        at = end_of_line(at, end);
+        at = behind_first(at, end);
         watch->part_size = 0;
     }
     for (; at < end; at = next + 1) {
-        next = end_of_line(at, end);
-        add_part(watch, at, (size_t)(next - at));
-        look(watch, now_ns);
-        if (next == end)
+        next = memchr(at, '\n', (size_t)(end - at));
+        if (next != NULL && watch->part_size == 0) {
+            look(watch, at, (size_t)(next - at), now_ns);
+            continue;
+        }
+        add_part(watch, at, (size_t)((next != NULL ? next : end) - at));
+        if (next != NULL || !counts_lines(watch))
+            look(watch, watch->part, watch->part_size, now_ns);
+        if (next == NULL) {
+            keep_last_part(watch);
             return;
+        }
         watch->part_size = 0;
     }
 }
 
-/* Returns where the line ends, or the end. */
-static const char *end_of_line(const char *from, const char *end)
+/* A line without a number must be whole: else it would be another step with each byte. */
+static bool counts_lines(const struct step_watch *watch)
+{
+    return watch->pattern != NULL && watch->pattern->re_nsub == 0;
+}
+
+/* Returns where a line or the next state of a bar begins, or the end. */
+static const char *behind_first(const char *from, const char *end)
 {
     while (from < end && *from != '\n' && *from != '\r')
         from++;
-    return from;
+    return from < end ? from + 1 : end;
+}
+
+/* A bar is drawn again behind each carriage return. */
+static void keep_last_part(struct step_watch *watch)
+{
+    const char *last = memrchr(watch->part, '\r', watch->part_size);
+
+    if (last == NULL)
+        return;
+    watch->part_size -= (size_t)(last + 1 - watch->part);
+    memmove(watch->part, last + 1, watch->part_size);
 }
 
 /* If a line is long, only its end is kept. */
@@ -97,32 +127,52 @@ static void add_part(struct step_watch *watch, const char *bytes, size_t size)
     watch->part_size += size;
 }
 
-static void look(struct step_watch *watch, int64_t now_ns)
+static void look(struct step_watch *watch, const char *line, size_t size, int64_t now_ns)
 {
     struct step_line found;
 
-    if (watch->pattern != NULL ? match(watch, &found)
-                               : step_line_parse(watch->part, watch->part_size, &found))
+    if (watch->pattern != NULL ? match(watch, line, size, &found)
+                               : step_line_parse(line, size, &found))
         note(watch, &found, now_ns);
 }
 
-static bool match(const struct step_watch *watch, struct step_line *found)
+/* The last part that matches counts, as with the known forms. */
+static bool match(const struct step_watch *watch, const char *line, size_t size,
+                  struct step_line *found)
 {
-    char       line[STEP_LINE_MAX + 1];
+    const char *at, *end = line + size, *next;
+    bool        is_found = false;
+
+    for (at = line; at <= end; at = next + 1) {
+        next = memchr(at, '\r', (size_t)(end - at));
+        next = next != NULL ? next : end;
+        is_found = match_part(watch->pattern, at, (size_t)(next - at), found) || is_found;
+    }
+    return is_found;
+}
+
+static bool match_part(const regex_t *pattern, const char *bytes, size_t size,
+                       struct step_line *found)
+{
+    char       part[STEP_LINE_MAX + 1];
     regmatch_t at[2] = { 0 };
     int64_t    step = 0;
     regoff_t   i;
 
-    memcpy(line, watch->part, watch->part_size);
-    line[watch->part_size] = '\0';
-    if (regexec(watch->pattern, line, 2, at, 0) != 0)
-        return false;
-    for (i = at[1].rm_so; watch->pattern->re_nsub > 0 && i >= 0 && i < at[1].rm_eo; i++) {
-        if (line[i] < '0' || line[i] > '9' || i - at[1].rm_so == NUMBER_MAX)
-            return false;
-        step = step * 10 + (line[i] - '0');
+    if (size > STEP_LINE_MAX) {
+        bytes += size - STEP_LINE_MAX;
+        size = STEP_LINE_MAX;
     }
-    *found = (struct step_line){ STEP_FORM_NONE, watch->pattern->re_nsub > 0 ? step : -1, -1 };
+    memcpy(part, bytes, size);
+    part[size] = '\0';
+    if (regexec(pattern, part, 2, at, 0) != 0)
+        return false;
+    for (i = at[1].rm_so; pattern->re_nsub > 0 && i >= 0 && i < at[1].rm_eo; i++) {
+        if (part[i] < '0' || part[i] > '9' || i - at[1].rm_so == NUMBER_MAX)
+            return false;
+        step = step * 10 + (part[i] - '0');
+    }
+    *found = (struct step_line){ STEP_FORM_NONE, pattern->re_nsub > 0 ? step : -1, -1 };
     return true;
 }
 

@@ -169,6 +169,11 @@ static void test_pattern(void **state)
     begin_pattern(&pattern, "^done");
     add("done\ndone\nundone\n");
     expect(2, -1, 5);
+    add("done");
+    add(" at last");
+    expect(2, -1, 5);
+    add("\nall is done\r");
+    expect(3, -1, 8); /* it begins with "done", and was not counted before */
     step_pattern_free(pattern);
     assert_null(step_pattern_new("a(b", &err));
     assert_non_null(strstr(err.text, "'a(b' is not an extended regular expression: "));
