@@ -128,7 +128,7 @@ class Agent:
         body = {'run_id': 'test-run', 'mode': 'run', 'world_size': len(argvs), 'node_rank': 0,
                 'node_count': 1, 'grace_s': 2, 'heartbeat_s': 1, 'lease_s': 10,
                 'credit': 1 << 20, 'env': self.send_list(env), 'omp_default': False}
-        for key in ('cwd', 'venv_script', 'pid_file'):
+        for key in ('cwd', 'venv_script', 'pid_file', 'progress'):
             if key in more:
                 body[key] = self.send_blob(os.fsencode(more.pop(key)))
         if 'log' in more:

@@ -28,6 +28,8 @@ def test_what_is_missing_is_named():
         pass
     error = plan_error(['true'], log=(plain, True))
     assert error['code'] == 73 and plain in error['text'], error
+    error = plan_error(['true'], progress='step (')
+    assert error['code'] == 2 and error['text'].startswith("--progress: 'step (' is not"), error
     error = plan_error(['true'], pid_file='/no/such/dir/pid')
     assert error['code'] == 73 and '/no/such/dir/pid' in error['text'], error
 

@@ -17,6 +17,7 @@
 
 #include "clock.h"
 #include "exit_code.h"
+#include "fake_events.h"
 #include "node/flow.h"
 #include "node/peers.h"
 #include "run/events.h"
@@ -34,23 +35,6 @@ static struct strlist lines;
 static char          *stacks; /* contents of stacks.txt */
 
 /* --- the others ------------------------------------------------------------- */
-
-static char event[200]; /* the last one that was told */
-
-void events_tell(struct run *of, const char *name, json_t *own, const char *format, ...)
-{
-    char   *keys = own != NULL ? json_dumps(own, JSON_COMPACT) : NULL;
-    char    text[100];
-    va_list words;
-
-    (void)of;
-    va_start(words, format);
-    vsnprintf(text, sizeof text, format, words);
-    va_end(words);
-    snprintf(event, sizeof event, "%s %s %s", name, text, keys != NULL ? keys : "");
-    free(keys);
-    json_decref(own);
-}
 
 const char *rendezvous_token(const struct rendezvous *rendezvous)
 {
@@ -240,11 +224,11 @@ static void test_it_hangs(void **state)
     (void)state;
     begin();
     assert_int_equal(run.outcome.cause, EXIT_TIMEOUT);
-    assert_string_equal(event, "hang no output and no CPU time from any rank for 60 s "
-                               "(--hang-timeout) ");
-    event[0] = '\0';
+    assert_string_equal(last_event, "hang no output and no CPU time from any rank for 60 s "
+                                    "(--hang-timeout) ");
+    last_event[0] = '\0';
     hang_look(&run); /* once */
-    assert_string_equal(event, "");
+    assert_string_equal(last_event, "");
     expect_told("");
     fake_expect_none(&fakes[0]);
 }
@@ -370,6 +354,39 @@ static void test_rank_with_steps_has_ended(void **state)
     stepped(0, 12, 100, false);
     run.outcome.rank[0].ended = true;
     expect_no_hang();
+}
+
+/* What no agent sends: the node must not reach ranks that are not its own. */
+static void test_wrong_steps(void **state)
+{
+    static const char *const entries[] = {
+        "", "{}", "[]", "{\"rank\":0}",
+        "{\"rank\":1, \"form\":\"tqdm\", \"step\":1, \"count\":1, \"age_s\":0}",
+        "{\"rank\":-1, \"form\":\"tqdm\", \"step\":1, \"count\":1, \"age_s\":0}",
+        "{\"rank\":4294967296, \"form\":\"tqdm\", \"step\":1, \"count\":1, \"age_s\":0}",
+        "{\"rank\":0, \"form\":\"tqdm\", \"step\":-2, \"count\":1, \"age_s\":0}",
+        "{\"rank\":0, \"form\":\"tqdm\", \"step\":1, \"count\":0, \"age_s\":0}",
+        "{\"rank\":0, \"form\":\"tqdm\", \"step\":1, \"count\":1, \"age_s\":-1}",
+        "{\"rank\":0, \"form\":\"tqdm\", \"step\":1, \"count\":1, \"age_s\":1e300}",
+        "{\"rank\":0, \"form\":7, \"step\":1, \"count\":1, \"age_s\":0}",
+    };
+    struct error err;
+    json_t      *body, *known;
+    char        *text;
+    size_t       i;
+
+    (void)state;
+    for (i = 0; i < sizeof entries / sizeof *entries; i++) {
+        text = xasprintf("{\"ranks\":[%s]}", entries[i]);
+        body = json_loads(text, 0, NULL);
+        assert_non_null(body);
+        assert_int_equal(steps_take(&run, &node[0], body, &err), -1);
+        json_decref(body);
+        free(text);
+    }
+    known = steps_json(&run);
+    assert_true(json_is_null(known));
+    json_decref(known);
 }
 
 /* With auto nothing is known before the third pause. */
@@ -502,6 +519,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_last_step, setup, teardown),
         cmocka_unit_test_setup_teardown(test_silent_node, setup, teardown),
         cmocka_unit_test_setup_teardown(test_rank_with_steps_has_ended, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_wrong_steps, setup, teardown),
         cmocka_unit_test_setup_teardown(test_auto, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stacks, setup, teardown),
         cmocka_unit_test_setup_teardown(test_peers_last, setup, teardown),

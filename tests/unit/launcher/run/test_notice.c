@@ -18,6 +18,7 @@
 
 #include "clock.h"
 #include "exit_code.h"
+#include "fake_events.h"
 #include "log.h"
 #include "run/costs.h"
 #include "run/events.h"
@@ -29,23 +30,6 @@
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static double stop_s; /* the grace of the last phase_stop_nodes() */
-
-static char event[200]; /* the last one that was told */
-
-void events_tell(struct run *of, const char *name, json_t *own, const char *format, ...)
-{
-    char   *keys = own != NULL ? json_dumps(own, JSON_COMPACT) : NULL;
-    char    text[100];
-    va_list words;
-
-    (void)of;
-    va_start(words, format);
-    vsnprintf(text, sizeof text, format, words);
-    va_end(words);
-    snprintf(event, sizeof event, "%s %s %s", name, text, keys != NULL ? keys : "");
-    free(keys);
-    json_decref(own);
-}
 
 void run_changed(struct run *of)
 {
@@ -201,8 +185,8 @@ static void test_it_has_ranks(void **state)
     expect_told("changed;");
     expect_departure(0, DEPARTURE_DRAIN, "muster drain", 50, 50);
     expect_logged("test: warning: front leaves in 50 s (muster drain)\n");
-    assert_string_equal(event, "notice front leaves in 50 s (muster drain) {\"node\":\"te1\","
-                               "\"left_s\":50.0,\"reason\":\"muster drain\"}");
+    assert_string_equal(last_event, "notice front leaves in 50 s (muster drain) {\"node\":\"te1\","
+                                    "\"left_s\":50.0,\"reason\":\"muster drain\"}");
     expect_no_notice(); /* elastic/membership.h decides when */
     assert_false(notice_was_given(run.notice));
 }
@@ -230,8 +214,9 @@ static void test_it_has_no_place(void **state)
     (void)state;
     notice_depart(&run, "te3", DEPARTURE_CLOUD, "spot", 100, 20);
     expect_logged("test: warning: te3 leaves now: no rank runs there (spot)\n");
-    assert_string_equal(event, "notice te3 leaves now: no rank runs there (spot) {\"node\":\"te3\","
-                               "\"left_s\":100.0,\"reason\":\"spot\"}");
+    assert_string_equal(last_event, "notice te3 leaves now: no rank runs there (spot) "
+                                    "{\"node\":\"te3\","
+                                    "\"left_s\":100.0,\"reason\":\"spot\"}");
     assert_true(membership_is_due(&members, 2));
     members.item[1].state = MEMBER_JOINING; /* te2 comes back while its old place is free */
     notice_depart(&run, "te2", DEPARTURE_CLOUD, "spot", 100, 20);

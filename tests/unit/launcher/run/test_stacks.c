@@ -141,7 +141,7 @@ static void test_all_answer(void **state)
     expect_told(""); /* no deadline is left */
 }
 
-/* Who asks while others wait gets the same answer, and nobody is called twice. */
+/* Who asks while others wait gets the same answer, and each is called once. */
 static void test_several_ask(void **state)
 {
     (void)state;
@@ -213,8 +213,8 @@ static void test_one_leaves(void **state)
     expect_told("");
 }
 
-/* A silent node is named. When it answers at last, nobody waits for that; but if somebody asks
- * before that, it is asked once the old answer is complete. */
+/* A silent node is named. What it answers at last is dropped; if there is another request before
+ * that, it is asked once the old answer is complete. */
 static void test_silent(void **state)
 {
     (void)state;
