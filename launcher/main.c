@@ -27,6 +27,7 @@
 #include "commands/detach.h"
 #include "commands/first_hosts.h"
 #include "commands/prompt.h"
+#include "commands/suspect_hosts.h"
 #include "doctor/doctor.h"
 #include "groups/host_group.h"
 #include "history/history.h"
@@ -53,6 +54,7 @@ static void  open_standard_fds(void);
 static int   allow_sudo(const struct options *options);
 static int   resume(const struct options *options);
 static int   exec(const struct options *options);
+static int   clean(const struct options *options);
 static int   push(const struct options *options, struct first_hosts *first);
 static int   push_project(const struct options *options, struct first_hosts *first, int status);
 static int   run(const struct options *options);
@@ -73,7 +75,7 @@ static const struct {
     [COMMAND_RUN] = { .run = run },
     [COMMAND_EXEC] = { .run = exec },
     [COMMAND_CHECK] = { .run = run },
-    [COMMAND_CLEAN] = { .run = run, .job = &clean_job },
+    [COMMAND_CLEAN] = { .run = clean, .job = &clean_job },
     [COMMAND_BCAST] = { .run = run, .job = &bcast_job },
     [COMMAND_COLLECT] = { .run = run, .job = &collect_job },
     [COMMAND_BOOTSTRAP] = { .run = run, .job = &bootstrap_job },
@@ -111,6 +113,7 @@ int main(int argc, char **argv)
     switch (options_parse(&options, argc, argv, &exit_code, &err)) {
     case OPTIONS_RUN:
         log_init("muster", options.log_level);
+        suspect_hosts_exclude(&options);
         exit_code = allow_sudo(&options);
         if (exit_code == 0)
             exit_code = commands[options.command].run(&options);
@@ -215,8 +218,10 @@ static int resume(const struct options *options)
     struct options again = { 0 };
     int            status = command_resume(options, &again);
 
-    if (status < 0)
+    if (status < 0) {
+        suspect_hosts_exclude(&again);
         status = run(&again);
+    }
     options_clear(&again);
     return status;
 }
@@ -225,6 +230,11 @@ static int resume(const struct options *options)
 static int exec(const struct options *options)
 {
     return options->script != NULL ? run(options) : prompt_run(options, push, run_on);
+}
+
+static int clean(const struct options *options)
+{
+    return options->forget_suspects ? suspect_hosts_forget(options, environ) : run(options);
 }
 
 static int push(const struct options *options, struct first_hosts *first)
@@ -274,6 +284,7 @@ static int run_on(const struct options *options, struct first_hosts *first)
     plan_tell_masters(&plan, options, environ);
     environ_tell(options, environ, &plan.node[0].env);
     environ_forget(options);
+    suspect_hosts_tell(options, &first->hosts, &first->selection);
     if (!options->dry_run && (status = push(options, first)) != 0)
         goto out;
     if (!options->dry_run && program->sent != NULL &&

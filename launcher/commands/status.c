@@ -19,6 +19,7 @@
 
 #include "buffer.h"
 #include "clock.h"
+#include "commands/suspect_hosts.h"
 #include "commands/table.h"
 #include "plan/domain.h"
 #include "elastic/cost.h"
@@ -86,6 +87,8 @@ static int status_of_all(const struct history *list, const char *json)
 
     if (json == NULL || strcmp(json, "-") != 0)
         status_print_runs(list, stdout);
+    if (json == NULL || strcmp(json, "-") != 0)
+        suspect_hosts_print(stdout);
     if (json == NULL)
         return 0;
     runs = json_array();

@@ -13,6 +13,7 @@
 #include "course/ending_event.h"
 #include "course/generation_words.h"
 #include "course/role_restart.h"
+#include "course/suspicion.h"
 #include "course/world.h"
 #include "elastic/next_world.h"
 #include "elastic/policy.h"
@@ -88,6 +89,7 @@ void generation_open(struct run *run)
     run->generation = xcalloc(1, sizeof *run->generation);
     run->generation->within_s = -1;
     role_restart_open(run);
+    suspicion_open(run);
     run->look = evtimer_new(run->base, look_cb, run);
     if (run->look == NULL)
         xalloc_die();
@@ -109,6 +111,7 @@ void generation_close(struct run *run)
     if (run->generation == NULL)
         return;
     role_restart_close(run);
+    suspicion_close(run->suspicion);
     free(run->generation->lost);
     free(run->generation->unreported);
     free(run->generation);
@@ -159,6 +162,7 @@ static void over(struct run *run)
 
     membership_over(pool_members(run), run_goes_on(run) && notice_was_given(run->notice));
     note_lost(run, &event);
+    suspicion_judge(run, &event);
     action = policy_next(&run->policy, &run->rules, pool_members(run), &event);
     if (action.what == POLICY_DO_WAIT || action.what == POLICY_DO_PARK) {
         begin_again(run, &event, &action);
@@ -403,6 +407,7 @@ void generation_end(struct run *run)
         return;
     if (run->policy.phase != POLICY_OVER) {
         generation->last = ending_describe(run, run->generation->is_change);
+        suspicion_judge(run, &generation->last);
         generation->why =
             policy_next(&run->policy, &run->rules, pool_members(run), &generation->last).why;
     }
@@ -411,6 +416,7 @@ void generation_end(struct run *run)
         run->outcome.has_begun)
         generation_tell_end(run, NULL, &generation->last, generation->why,
                             generation_missing(run));
+    suspicion_tell(run, false);
     generation_tell_suspects(run);
 }
 
@@ -425,6 +431,7 @@ static void begin_again(struct run *run, const struct policy_event *event,
     generation_why_words(run, run->generation->lost, why);
     generation_tell_hang(run);
     evidence_tell(&run->outcome);
+    suspicion_tell(run, true);
     ending_event_restart(run, event->end, why);
     outcome_restart(&run->outcome, why);
     forget(run);
@@ -438,7 +445,8 @@ static void begin_again(struct run *run, const struct policy_event *event,
     else
         run->generation->unreported = xstrdup(why);
     if (run->generation->unreported != NULL && action->delay_s >= 1)
-        log_note("%s; the next generation starts when its lease expires, in %.0f s", why,
+        log_note("%s; the next generation starts %sin %.0f s", why,
+                 event->dead_in_s >= action->delay_s ? "when its lease expires, " : "",
                  action->delay_s);
 }
 

@@ -156,6 +156,8 @@ void generation_tell_suspects(const struct run *run)
 
     for (i = 0; i < members->count; i++) {
         member = &members->item[i];
+        if (membership_is_left_out(members, i))
+            continue;
         if (member->taken_down >= MEMBERSHIP_SUSPECT)
             log_warn("%s: %d generations ended because of this node: it is the likely cause",
                      pool_name(run, i), member->taken_down);

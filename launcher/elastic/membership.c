@@ -19,6 +19,7 @@ static void   leave_now(struct member *member);
 static bool   is_any_set(const struct member *member);
 static bool   is_none_leaving(const struct membership *members);
 static bool   may_be_dialled(const struct member *member);
+static bool   is_sent_away(const struct member *member);
 static double dialled_s(const struct member *member);
 static size_t count_needed(const struct membership *members, const struct member_rules *rules);
 static size_t count_present(const struct membership *members);
@@ -78,6 +79,16 @@ bool membership_is_due(const struct membership *members, size_t which)
         if (members->item[which].departure[i].is_due)
             return true;
     return false;
+}
+
+size_t membership_candidates(const struct membership *members, double now_s)
+{
+    size_t i, has = 0;
+
+    for (i = 0; i < members->count; i++)
+        has += membership_is_usable(members, i) || members->item[i].state == MEMBER_JOINING ||
+               (may_be_dialled(&members->item[i]) && dialled_s(&members->item[i]) <= now_s);
+    return has;
 }
 
 int membership_ranks(const struct membership *members, const struct member_rules *rules,
@@ -173,6 +184,25 @@ bool membership_depart(struct membership *members, size_t which, enum departure_
         if (i != kind && member->departure[i].is_set && member->departure[i].due_s <= due_s)
             return false;
     return true;
+}
+
+void membership_leave_out(struct membership *members, size_t which, const char *reason,
+                          double now_s)
+{
+    struct member *member = &members->item[which];
+
+    set_departure(member, DEPARTURE_SUSPECT, reason, now_s, now_s);
+    member->departure[DEPARTURE_SUSPECT].is_due = true;
+}
+
+void membership_trust(struct membership *members, size_t which)
+{
+    members->item[which].departure[DEPARTURE_SUSPECT] = (struct departure){ 0 };
+}
+
+bool membership_is_left_out(const struct membership *members, size_t which)
+{
+    return members->item[which].departure[DEPARTURE_SUSPECT].is_set;
 }
 
 static void set_departure(struct member *member, enum departure_kind kind, const char *reason,
@@ -471,8 +501,7 @@ bool membership_is_hopeless(const struct membership *members)
     for (i = 0; i < members->count; i++) {
         const struct member *member = &members->item[i];
 
-        if (member->state == MEMBER_IN || !member->is_listed ||
-            member->departure[DEPARTURE_DRAIN].is_set)
+        if (member->state == MEMBER_IN || !member->is_listed || is_sent_away(member))
             continue;
         if (member->refusals < MEMBERSHIP_REFUSALS)
             return false;
@@ -483,8 +512,14 @@ bool membership_is_hopeless(const struct membership *members)
 
 static bool may_be_dialled(const struct member *member)
 {
-    return member->state == MEMBER_AWAY && member->is_listed &&
-           !member->departure[DEPARTURE_DRAIN].is_set;
+    return member->state == MEMBER_AWAY && member->is_listed && !is_sent_away(member);
+}
+
+/* For good, unless it is listed again. */
+static bool is_sent_away(const struct member *member)
+{
+    return member->departure[DEPARTURE_DRAIN].is_set ||
+           member->departure[DEPARTURE_SUSPECT].is_set;
 }
 
 /* What its cloud took away may be back, as another machine. */

@@ -12,11 +12,11 @@
  *     IN        AWAY when it was lost, SPARE when the next world does without it
  *     LEAVING   AWAY when nothing of its agent is left
  *
- * A host may have several reasons to leave: its cloud takes it away, the user drains it, or it
- * is no longer listed. Each has its own deadline, the time at which it is due. From then on the
- * host gets no place. The reason ends when the host is listed again after it was not; a cloud's
- * reason also ends some time after the machine was taken away, since another machine may have
- * its name.
+ * A host may have several reasons to leave: its cloud takes it away, the user drains it, it is
+ * no longer listed, or it has spoilt a generation. Each has its own deadline, the time at which it
+ * is due. From then on the host gets no place. The reason ends when the host is listed again after
+ * it was not; a cloud's reason also ends some time after the machine was taken away, since another
+ * machine may have its name.
  *
  * Events change the record. Then membership_next() returns what must be done, one action after
  * the other, and marks each as done.
@@ -46,7 +46,8 @@
 enum member_state { MEMBER_AWAY, MEMBER_JOINING, MEMBER_SPARE, MEMBER_IN, MEMBER_LEAVING };
 
 /* Why a host leaves. */
-enum departure_kind { DEPARTURE_UNLISTED, DEPARTURE_CLOUD, DEPARTURE_DRAIN, DEPARTURES };
+enum departure_kind { DEPARTURE_UNLISTED, DEPARTURE_CLOUD, DEPARTURE_DRAIN,
+                      DEPARTURE_SUSPECT, DEPARTURES };
 
 struct departure {
     bool   is_set;
@@ -107,6 +108,9 @@ size_t membership_place(const struct membership *members, size_t which);
 bool membership_is_usable(const struct membership *members, size_t which);
 /* Must the member leave now? */
 bool membership_is_due(const struct membership *members, size_t which);
+/* Returns how many members might have a place in the next world: they are there, or may be
+ * connected now. */
+size_t membership_candidates(const struct membership *members, double now_s);
 /* Returns how many ranks that place would have if the member had it. */
 int membership_ranks(const struct membership *members, const struct member_rules *rules,
                      size_t place, size_t which);
@@ -132,6 +136,13 @@ bool membership_unlisted(struct membership *members, size_t which, double now_s,
  * False: the member had to leave as early anyway. */
 bool membership_depart(struct membership *members, size_t which, enum departure_kind kind,
                        const char *reason, double now_s, double left_s, double margin_s);
+/* The member has spoilt a generation, which is over: the next one does without it. */
+void membership_leave_out(struct membership *members, size_t which, const char *reason,
+                          double now_s);
+/* Takes that back. */
+void membership_trust(struct membership *members, size_t which);
+/* Was it left out? */
+bool membership_is_left_out(const struct membership *members, size_t which);
 /* The ranks have saved: nodes of which they have a notice may leave now. */
 void membership_saved(struct membership *members, double now_s);
 /* No rank of the generation is left. If its ranks had a notice, of whatever kind, all nodes

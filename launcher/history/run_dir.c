@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -332,7 +333,7 @@ static int write_json(int dir_fd, const char *name, const json_t *body, struct e
 /* A reader sees either the old file or the new one. */
 int run_dir_write(int dir_fd, const char *name, const char *text, size_t size)
 {
-    char new_name[RUN_DIR_NAME_SIZE];
+    char new_name[NAME_MAX + 1];
     int  fd, rc, error;
 
     snprintf(new_name, sizeof new_name, "%s" RUN_DIR_NEW, name);

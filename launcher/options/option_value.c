@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "elastic/exit_class.h"
+#include "elastic/leave_out.h"
 #include "elastic/next_world.h"
 #include "number.h"
 #include "options/address.h"
@@ -305,6 +306,12 @@ int set_restart_on(struct options *options, const struct option_row *row, const 
     if (value[0] != '\0' && restart_on_parse(value, &on, err) < 0)
         return -1;
     return set_text(options, row, value, err);
+}
+
+int set_leave_out(struct options *options, const struct option_row *row, const char *value,
+                  struct error *err)
+{
+    return leave_out_parse(value, field_of(options, row), err);
 }
 
 int set_progress(struct options *options, const struct option_row *row, const char *value,

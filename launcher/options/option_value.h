@@ -12,7 +12,8 @@
 #define OPTION_NUMBER_MAX (1 << 20) /* for ranks, cores and nodes */
 
 /* For a field of type bool, char *, int, double, enum, or char * of the form "0,2-4". */
-option_setter set_flag, set_text, set_integer, set_seconds, set_word, set_ranges, set_progress;
+option_setter set_flag, set_text, set_integer, set_seconds, set_word, set_ranges, set_progress,
+    set_leave_out;
 /* For a double that may also be "auto" (OPTION_AUTO). */
 option_setter set_seconds_or_auto;
 

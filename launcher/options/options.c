@@ -194,6 +194,7 @@ void options_clear(struct options *options)
     free(options->bind_core_list);
     free(options->show_ranks);
     free(options->restart_on);
+    strlist_clear(&options->suspects);
     free(options->members.worlds);
     free(options->spot);
     free(options->ckpt_marker);

@@ -147,6 +147,9 @@ struct options {
     double restart_delay_s; /* OPTION_AUTO: longer after each restart */
     char  *restart_on;      /* NULL: the table of elastic/exit_class.c */
     struct options_members members;
+    int    leave_out;     /* elastic/leave_out.h */
+    bool   exclude_suspects;
+    struct strlist suspects; /* with exclude_suspects: the hosts that get no rank; main.c */
     int    notice_signal; /* sent to ranks that catch it when a node will leave; 0: none */
     char  *spot;          /* metadata service to ask whether a node will leave; never NULL */
     char  *ckpt_marker;   /* NULL: the one of muster-train, for other scripts none */
@@ -158,6 +161,7 @@ struct options {
     bool   detach;
 
     bool  kill; /* clean */
+    bool  forget_suspects; /* clean */
     char *kill_gpu; /* clean: whose processes on GPUs to end (kill_gpu.h); NULL: none */
     char *name; /* name of the run; NULL: none */
     bool  replace; /* first stop the run that has this name */

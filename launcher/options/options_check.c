@@ -15,6 +15,7 @@
 #include "options/option_value.h"
 #include "xalloc.h"
 
+static int clean_check(const struct options *options, struct error *err);
 static int script_check(const struct options *options, struct error *err);
 static int restart_check(const struct options *options, struct error *err);
 static int words_check(const struct options *options, struct error *err);
@@ -41,9 +42,8 @@ int options_check(struct options *options, struct error *err)
         return err_set(err, "which run, how many nodes? muster scale [OPTIONS] RUN --nodes N");
     if (options->kill_signal > 0 && options->run == NULL)
         return err_set(err, "which run? muster kill --signal=SIGNAL RUN");
-    if (options->kill_gpu != NULL && options->run != NULL)
-        return err_set(err, "--kill-gpu and --run exclude each other: the first ends what is not "
-                            "of a run");
+    if (clean_check(options, err) < 0)
+        return -1;
     if (options->cost && options->run == NULL)
         return err_set(err, "--cost needs a run: muster status --cost RUN");
     if (options->plan_only + options->apply + options->undo + options->record > 1)
@@ -84,6 +84,19 @@ int options_check(struct options *options, struct error *err)
     if (options->dead_after_s < 2 * options->heartbeat_s)
         return err_set(err, "--dead-after %g is less than two heartbeats of %g s: "
                        "a healthy node would be lost", options->dead_after_s, options->heartbeat_s);
+    return 0;
+}
+
+static int clean_check(const struct options *options, struct error *err)
+{
+    if (options->kill_gpu != NULL && options->run != NULL)
+        return err_set(err, "--kill-gpu and --run exclude each other: the first ends what is not "
+                            "of a run");
+    if (options->forget_suspects &&
+        (options->kill || options->kill_gpu != NULL || options->run != NULL ||
+         options->json != NULL))
+        return err_set(err, "--suspects looks at no node, so --kill, --kill-gpu, --run and --json "
+                            "have no meaning with it");
     return 0;
 }
 

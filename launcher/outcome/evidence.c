@@ -107,7 +107,7 @@ static void take_item(struct evidence *evidence, const struct plan *plan, size_t
     int64_t               count = body_int(body, "count", 0);
     size_t                of_node, most = EVIDENCE_MAX;
     struct evidence_item *known;
-    char                 *words, *safe;
+    char                 *safe;
 
     if (severity < 0 || count < 1 || kind[0] == '\0')
         return;
@@ -132,12 +132,11 @@ static void take_item(struct evidence *evidence, const struct plan *plan, size_t
                                      .action = copy(body, "action"),
                                      .text = copy(body, "text"),
                                      .count = count,
-                                     .pid = body_int(body, "pid", 0) };
-    words = words_of(known);
-    safe = sanitize_text(words, strlen(words));
+                                     .pid = body_int(body, "pid", 0),
+                                     .at_ns = clock_now_ns() };
+    safe = evidence_words(known);
     log_info("%s: kernel: %s", plan->node[node].host, safe);
     free(safe);
-    free(words);
 }
 
 static int severity_of(const char *name)
@@ -317,6 +316,14 @@ static char *words_of(const struct evidence_item *item)
 
     return xasprintf("%s%s%s%s%s%s", item->what, has_device ? " (" : "", item->device,
                      has_device ? ")" : "", has_action ? ": " : "", item->action);
+}
+
+char *evidence_words(const struct evidence_item *item)
+{
+    char *words = words_of(item), *safe = sanitize_text(words, strlen(words));
+
+    free(words);
+    return safe;
 }
 
 /* "te2: kernel, 14:03:07, 12 times: ..." */

@@ -30,6 +30,7 @@ struct evidence_item {
     enum evidence_severity severity;
     char   *time, *kind, *device, *what, *action, *text; /* as the node has sent them */
     int64_t count, pid;                                  /* pid 0: none */
+    int64_t at_ns; /* when its first message came; clock_now_ns() */
 };
 
 /* A node whose kernel log its agent cannot read. */
@@ -55,6 +56,10 @@ void evidence_forget(struct evidence *evidence, size_t first_node, size_t nodes)
 /* Takes the body of EVIDENCE, which may hold anything. Logs what is new. */
 void evidence_take(struct evidence *evidence, const struct plan *plan, size_t node,
                    const json_t *body);
+
+/* Returns "Xid 79, has fallen off the bus (GPU 0000:3b:00.0): reboot the node", safe to print. The
+ * caller frees it. */
+char *evidence_words(const struct evidence_item *item);
 
 /* Adds the lines of the report about a generation that has failed. */
 void evidence_lines(const struct outcome *outcome, struct strlist *lines);

@@ -76,6 +76,7 @@ void outcome_clear(struct outcome *outcome)
     free(outcome->cause_text);
     free(outcome->apart_text);
     json_decref(outcome->unreached);
+    json_decref(outcome->suspects);
     cautions_clear(&outcome->cautions);
     evidence_clear(&outcome->evidence);
     generations_clear(&outcome->past);
@@ -128,12 +129,14 @@ void outcome_again(struct outcome *outcome)
     struct outcome last = *outcome;
 
     outcome->past = (struct generations){ 0 };
+    outcome->suspects = NULL;
     outcome->cautions = (struct cautions){ 0 };
     outcome_clear(outcome);
     outcome_init(outcome, last.plan);
     outcome_set_rules(outcome, last.is_exec, last.largest_status);
     outcome->start_ns = last.start_ns;
     outcome->past = last.past;
+    outcome->suspects = last.suspects;
     outcome->cautions = last.cautions;
     cautions_again(&outcome->cautions);
     outcome->lost_bytes = last.lost_bytes;

@@ -94,6 +94,7 @@ struct outcome {
     struct cautions cautions; /* what was said before the start */
     struct evidence evidence; /* what the kernels of the nodes have said; evidence.c */
     struct generations past;  /* the generations before this one */
+    json_t *suspects; /* by generation: the nodes that have spoilt it; outcome_json.c */
 };
 
 #define OUTCOME_NOT_OURS ((size_t)-1)
@@ -150,6 +151,12 @@ void outcome_unreached(struct outcome *outcome, json_t *pairs); /* takes over pa
 /* A node has sent EVIDENCE, with this body. */
 void outcome_evidence(struct outcome *outcome, size_t node, const json_t *body);
 
+/* This node has spoilt the generation, for that reason; the run goes on without it, or not. And:
+ * it was not this node. outcome_json.c. */
+void outcome_suspect(struct outcome *outcome, const char *host, const char *reason,
+                     bool is_left_out);
+void outcome_trust(struct outcome *outcome, const char *host);
+
 /* Before the start: something looks wrong at a host, and the run starts even so. The report of a
  * failure repeats it. outcome_tell() warns of what the user has not read yet. */
 void outcome_caution(struct outcome *outcome, const char *host, const char *format, ...)
@@ -195,9 +202,9 @@ void rank_end_words(const struct rank_end *end, char *text, size_t size);
 /* outcome_json.c: returns plan_json() plus "generation"; "generations" (generations.h);
  * "exit_status"; "lost_bytes"; "output_error", or null; "results": per rank its node, pid,
  * start and end (Unix time), code, signal ...; "node_failures"; "first_failure", or null;
- * "heartbeats": per node how many seconds they took; "cautions" (cautions.h); "evidence" and
- * "evidence_unread" (evidence.h); "unreached": after a hang, which nodes cannot reach which
- * others. */
+ * "heartbeats": per node how many seconds they took; "suspects": [{"node", "generation",
+ * "reason", "left_out"}, ...]; "cautions" (cautions.h); "evidence" and "evidence_unread"
+ * (evidence.h); "unreached": after a hang, which nodes cannot reach which others. */
 json_t *outcome_json(const struct outcome *outcome, bool with_values);
 
 /* report.c: prints the failed nodes as one table (stage, cause, hint), the first failed rank

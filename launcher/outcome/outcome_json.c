@@ -47,6 +47,9 @@ json_t *outcome_json(const struct outcome *outcome, bool with_values)
     json_object_set_new(json, "node_failures", failures);
     json_object_set_new(json, "first_failure", json_of_first(outcome));
     json_object_set_new(json, "heartbeats", heartbeats);
+    json_object_set_new(json, "suspects", outcome->suspects != NULL
+                                              ? json_incref(outcome->suspects)
+                                              : json_array());
     json_object_set_new(json, "cautions", cautions_json(&outcome->cautions));
     json_object_set_new(json, "evidence", evidence_json(&outcome->evidence, outcome->plan));
     json_object_set_new(json, "evidence_unread",
@@ -150,4 +153,28 @@ static json_t *unix_time(bool is_known, int64_t at_ns)
 static json_t *text_or_null(const char *text)
 {
     return text != NULL ? json_text(text, strlen(text)) : json_null();
+}
+
+/* --- nodes that have spoilt a generation ------------------------------------ */
+
+void outcome_suspect(struct outcome *outcome, const char *host, const char *reason,
+                     bool is_left_out)
+{
+    if (outcome->suspects == NULL)
+        outcome->suspects = json_array();
+    json_array_append_new(outcome->suspects,
+                          json_pack("{s:o, s:i, s:o, s:b}", "node", text_or_null(host),
+                                    "generation", outcome->plan->generation, "reason",
+                                    text_or_null(reason), "left_out", (int)is_left_out));
+}
+
+void outcome_trust(struct outcome *outcome, const char *host)
+{
+    size_t i = json_array_size(outcome->suspects);
+
+    while (i-- > 0)
+        if (strcmp(json_string_value(json_object_get(json_array_get(outcome->suspects, i),
+                                                     "node")),
+                   host) == 0)
+            json_array_remove(outcome->suspects, i);
 }

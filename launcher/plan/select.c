@@ -48,7 +48,7 @@ static int   read_slot(char *text, const struct host *host, struct mention *ment
 static const struct host *host_after_comma(const char *filter,
                                             const struct hostlist *hosts);
 static void  take_slots(const struct hostlist *hosts, const struct mention *mention,
-                        bool is_include, struct selection *selection);
+                        const struct select_rules *rules, struct selection *selection);
 static void  number_slots(struct selection *selection, int count);
 static int   limit_ranks(struct selection *selection, int count, struct error *err);
 static void  limit_nodes(struct selection *selection, size_t count);
@@ -58,6 +58,7 @@ struct select_rules select_rules_of(const struct options *options)
     return (struct select_rules){
         .include = options->include,
         .exclude = options->exclude,
+        .suspects = &options->suspects,
         .num_nodes = options->num_nodes,
         .num_gpus = options->num_gpus,
         .num_ranks = options->num_ranks,
@@ -91,7 +92,12 @@ int select_slots(const struct hostlist *hosts, const struct select_rules *rules,
                 host != NULL ? host->name : "");
         goto out;
     }
-    take_slots(hosts, mention, is_include, selection);
+    take_slots(hosts, mention, rules, selection);
+    if (selection->count == 0 && rules->suspects != NULL && rules->suspects->count > 0) {
+        err_set(err, "--exclude-suspects leaves no slot to run on; muster clean --suspects "
+                     "forgets the suspects");
+        goto out;
+    }
     if (selection->count == 0) {
         err_set(err, "--%s %.256s leaves no slot to run on", is_include ? "include" : "exclude",
                 filter);
@@ -369,8 +375,9 @@ static const struct host *host_after_comma(const char *filter, const struct host
 
 /* Without a filter no host is mentioned, and excluding no host takes them all. */
 static void take_slots(const struct hostlist *hosts, const struct mention *mention,
-                       bool is_include, struct selection *selection)
+                       const struct select_rules *rules, struct selection *selection)
 {
+    const bool         is_include = is_given(rules->include);
     const struct host *host;
     struct selected   *node;
     size_t             i;
@@ -380,6 +387,8 @@ static void take_slots(const struct hostlist *hosts, const struct mention *menti
     selection->node = xcalloc(hosts->count, sizeof *selection->node);
     for (i = 0; i < hosts->count; i++) {
         host = &hosts->host[i];
+        if (rules->suspects != NULL && strlist_has(rules->suspects, host->name))
+            continue;
         node = &selection->node[selection->count];
         node->slot = xcalloc((size_t)host->slots, sizeof *node->slot);
         for (slot = 0; slot < host->slots; slot++) {

@@ -30,6 +30,7 @@ struct selection {
 struct select_rules {
     const char *include; /* "" or NULL: none */
     const char *exclude;
+    const struct strlist *suspects; /* hosts that are left out before anything else; NULL: none */
     int         num_nodes; /* -1: not given */
     int         num_gpus;  /* -1: not given */
     int         num_ranks; /* -np; 0: not given: take the first N slots */

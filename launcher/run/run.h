@@ -24,6 +24,7 @@
 
 struct launch_watcher;
 struct role_restart;
+struct suspicion;
 
 /* Only the file that stands beside a field, or above its paragraph, writes it. Into a part, the
  * part's own room writes as well (suite/writers.t). */
@@ -52,6 +53,7 @@ struct run {
     struct pool        *pool;
     struct event       *look; /* run_changed() makes it fire; NULL: all is over */
 
+    struct suspicion    *suspicion;    /* suspicion.c */
     struct role_restart *role_restart; /* role_restart.c: by role; NULL: they have one fate */
 
     /* world.c */
