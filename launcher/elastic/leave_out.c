@@ -116,7 +116,6 @@ bool leave_out_node(struct leave_out *state, const struct leave_out_end *end,
     if (node == state->last && state->in_a_row >= most_in_a_row(state)) {
         state->left = node;
         state->left_place = end->place;
-        state->in_a_row = 0;
     }
     return true;
 }

@@ -14,7 +14,7 @@ spare="-H node1:1,node2:1,node3:1 --spares 1 --no_local_rank"
 # last of these nodes waits for the others. Rank $fails exits with 1.
 script_file job <<'END_OF_RANK'
 #!/bin/sh
-[ "$MUSTER_GENERATION" = 0 ] || exit 0
+[ "$MUSTER_GENERATION" -lt "${turns:-1}" ] || exit 0
 : >"met.$RANK"
 until [ -e met.0 ] && [ -e met.1 ]; do sleep 0.02; done
 case " $say_to " in *" $RANK "*)
@@ -37,7 +37,7 @@ job() {
     say_to=$2
     fails=$3
     shift 3
-    export say_to fails how
+    export say_to fails how turns
     rm -f met.* said.*
     printf '3,1,5,-;NVRM: Xid (PCI:0000:aa:00): 79, GPU has fallen off the bus.\n' >kmsg.0
     cp kmsg.0 kmsg.1
@@ -79,9 +79,13 @@ is "without a spare it stays" "$rc $(left_out)" "0 []"
 ok "... which is said" grep -q '^muster: warning: node2: stays, since no other node can take its place: kernel: Xid 79' err
 ok "... and is a restart" grep -q 'restart 1 of 3' err
 ok "it is a suspect, too" grep -q '^forgotten: node2: kernel: Xid 79' forgotten
+turns=3 job "$gpu" 1 1 -H node1:1,node2:1 --no_local_rank --max-restarts 3
+is "... once" "$rc $(grep -c 'node2: stays' err)" "0 1"
 job "$gpu" 1 1 -H node1:1,node2:1 --no_local_rank
 is "without another generation" "$rc $(json end.json '[s["left_out"] for s in d["suspects"]]')" "1 [False]"
 ok "... the next run warns" grep -q '^muster: warning: node2: a suspect, of which the next run will warn: kernel: Xid 79' err
+job "$gpu" 1 1 -H node1:1,node2:1 --no_local_rank --master_port 29500
+is "... if no agent waits for one either" "$rc $(json end.json '[s["left_out"] for s in d["suspects"]]')" "1 [False]"
 job "$gpu" 1 1 -H node1:1,node2:1 --no_local_rank --max-restarts 3 --recovery elastic
 is "a smaller world" "$rc $(json end.json 'd["world_size"]') $(left_out | grep -c node2)" "0 1 1"
 
