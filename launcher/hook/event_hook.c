@@ -39,6 +39,7 @@ struct event_hook {
     struct event_log  *log;
     struct event      *look; /* pending while there is something to do */
     bool               has_warned;
+    unsigned           told, failed; /* events; those that were dropped are in the queue */
 
     struct event_hook_limits limits;
 
@@ -102,6 +103,11 @@ void event_hook_put(struct event_hook *hook, json_t *event)
     event_queue_put(&hook->queue, event);
     if (hook->pid == 0)
         look_soon(hook, 0);
+}
+
+struct event_hook_counts event_hook_counts(const struct event_hook *hook)
+{
+    return (struct event_hook_counts){ hook->told, hook->failed, hook->queue.lost };
 }
 
 bool event_hook_is_idle(const struct event_hook *hook)
@@ -307,10 +313,12 @@ static void over(struct event_hook *hook)
         event_queue_missed(&hook->queue, hook->event);
         err_set(&why, "cannot be started: %s", strerror(error));
         fail(hook, &why);
-    } else if (end_words(hook, status, &why))
+    } else if (end_words(hook, status, &why)) {
         event_log_end(hook->log, name_of(hook->event), NULL);
-    else
+        hook->told++;
+    } else {
         fail(hook, &why);
+    }
     forget(hook);
 }
 
@@ -344,6 +352,7 @@ static void fail(struct event_hook *hook, const struct error *why)
     const char *last = event_log_end(hook->log, event, why->text);
     bool        has_last = last[0] != '\0';
 
+    hook->failed++;
     if (hook->has_warned)
         return;
     hook->has_warned = true;

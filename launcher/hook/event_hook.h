@@ -23,6 +23,13 @@
 
 struct event_hook;
 
+/* What has become of the events so far. */
+struct event_hook_counts {
+    unsigned told;    /* the program has taken them */
+    unsigned failed;  /* it has failed, or could not be started */
+    unsigned dropped; /* it did not get them, since too many waited */
+};
+
 /* How long a process may take, and how long after TERM; in seconds. */
 struct event_hook_limits {
     double run_s, term_s;
@@ -38,6 +45,8 @@ void event_hook_free(struct event_hook *hook);
 
 /* Queues an event, and takes it over. Returns at once. */
 void event_hook_put(struct event_hook *hook, json_t *event);
+
+struct event_hook_counts event_hook_counts(const struct event_hook *hook);
 
 /* Does no process run, and no event wait? */
 bool event_hook_is_idle(const struct event_hook *hook);

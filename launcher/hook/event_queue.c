@@ -52,6 +52,7 @@ static void drop_first(struct event_queue *queue)
 {
     json_decref(remove_first(queue));
     queue->dropped++;
+    queue->lost++;
 }
 
 static json_t *remove_first(struct event_queue *queue)

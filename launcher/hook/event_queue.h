@@ -18,6 +18,7 @@ struct event_queue {
     json_t  *item[EVENT_QUEUE_MOST];
     size_t   count;
     unsigned dropped; /* since the last one that event_queue_take() has returned */
+    unsigned lost;    /* all that were dropped, without those that the program has missed */
 };
 
 /* Appends an event, and takes it over. */

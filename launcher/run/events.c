@@ -83,6 +83,14 @@ void events_tell(struct run *run, const char *event, json_t *own, const char *fo
     event_hook_put(run->events->hook, event_make(&about, event, own, text));
 }
 
+bool events_counts(const struct run *run, struct event_hook_counts *counts)
+{
+    if (run->events == NULL)
+        return false;
+    *counts = event_hook_counts(run->events->hook);
+    return true;
+}
+
 void events_rank_started(struct run *run)
 {
     struct events     *events = run->events;

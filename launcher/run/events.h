@@ -7,12 +7,15 @@
 #ifndef MUSTER_EVENTS_H
 #define MUSTER_EVENTS_H
 
+#include <stdbool.h>
+
 #include <jansson.h>
 
 #define EVENTS_END_S     10.0 /* how long muster waits at the end, at most */
 #define EVENTS_BEFORE_S  5.0  /* of these for the events before the last one */
 #define EVENTS_HURRIED_S 1.0  /* the same for all, if the user has asked twice to end the run */
 
+struct event_hook_counts;
 struct run;
 struct events;
 
@@ -26,6 +29,9 @@ void events_free(struct events *events);
  * precedes it. Does nothing without --on-event. */
 void events_tell(struct run *run, const char *event, json_t *own, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* What has become of the events so far. False: there is no --on-event. */
+bool events_counts(const struct run *run, struct event_hook_counts *counts);
 
 /* A rank has started: tells "started" or "restarted" once all ranks run. */
 void events_rank_started(struct run *run);

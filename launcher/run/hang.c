@@ -227,6 +227,11 @@ static void add_lines(struct strlist *to, const struct strlist *from)
         strlist_add(to, from->item[i]);
 }
 
+bool hang_is_seen(const struct run *run)
+{
+    return run->hang->is_seen;
+}
+
 bool hang_is_over(const struct run *run)
 {
     return run->hang->is_over;

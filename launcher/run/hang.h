@@ -31,6 +31,8 @@ void hang_look(struct run *run);
 void hang_take_idle(struct run *run, const struct node *node, const json_t *body);
 void hang_take_probed(struct run *run, struct node *node, const json_t *body);
 
+/* Does the run hang, as far as is known? */
+bool hang_is_seen(const struct run *run);
 /* Has a hang ended the run? */
 bool hang_is_over(const struct run *run);
 

@@ -184,6 +184,23 @@ static bool counts(const struct run *run, int rank)
     return run->steps->rank[rank].count > 0 && !run->outcome.rank[rank].ended;
 }
 
+bool steps_range(const struct run *run, const struct plan *world, int64_t *lowest,
+                 int64_t *highest)
+{
+    const struct rank_steps *rank = &run->steps->rank[world->first_rank];
+    int                      i;
+
+    *lowest = INT64_MAX;
+    *highest = -1;
+    for (i = 0; i < world->world_size; i++, rank++) {
+        if (rank->count == 0 || rank->step < 0)
+            continue;
+        *lowest = rank->step < *lowest ? rank->step : *lowest;
+        *highest = rank->step > *highest ? rank->step : *highest;
+    }
+    return *highest >= 0;
+}
+
 void steps_words(const struct run *run, struct strlist *lines)
 {
     const struct plan *world;

@@ -35,6 +35,11 @@ int steps_take(struct run *run, const struct node *node, const json_t *body, str
 /* Fills in step_s, is_last_step and pace: of the ranks that still run. now_ns: clock_now_ns(). */
 void steps_signs(const struct run *run, int64_t now_ns, struct hang_signs *signs);
 
+/* Sets the lowest and the highest of the last steps that ranks of that world have reported, also
+ * ranks that have ended since. False: none has a number. */
+bool steps_range(const struct run *run, const struct plan *world, int64_t *lowest,
+                 int64_t *highest);
+
 /* Adds a sentence about the last steps of the ranks: who is where. Nothing if none has a step. */
 void steps_words(const struct run *run, struct strlist *lines);
 

@@ -53,6 +53,12 @@ void event_hook_put(struct event_hook *hook, json_t *event)
     json_decref(event);
 }
 
+struct event_hook_counts event_hook_counts(const struct event_hook *hook)
+{
+    (void)hook;
+    return (struct event_hook_counts){ .told = 7 };
+}
+
 bool event_hook_is_idle(const struct event_hook *hook)
 {
     (void)hook;
@@ -113,6 +119,19 @@ static void a_start_is_that_of_all(void **state)
     rank_starts();
     expect_told("restarted 1;");
     free(plan.stamp);
+}
+
+static void what_has_become_of_them(void **state)
+{
+    struct events           *events = run.events;
+    struct event_hook_counts counts;
+
+    (void)state;
+    assert_true(events_counts(&run, &counts));
+    assert_int_equal(counts.told, 7);
+    run.events = NULL;
+    assert_false(events_counts(&run, &counts));
+    run.events = events;
 }
 
 static void a_resumed_run_starts(void **state)
@@ -274,6 +293,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_start_is_that_of_all),
+        TEST(what_has_become_of_them),
         TEST(a_resumed_run_starts),
         TEST(a_generation_that_never_ran),
         TEST(roles_start),
