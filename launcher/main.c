@@ -65,7 +65,8 @@ static int   make_plan(struct plan *plan, const struct options *options,
                        const struct first_hosts *first, const struct program *program,
                        struct error *err);
 static int   print_plan(const struct options *options, const struct plan *plan);
-static void  print_on_event(const struct options *options);
+static void  print_told(const struct options *options);
+static void  print_place(const char *what, const char *place, const char *option);
 
 /* What each subcommand does; a job is what run() gives the nodes to do instead of ranks. */
 static const struct {
@@ -355,7 +356,7 @@ static int print_plan(const struct options *options, const struct plan *plan)
 {
     if (options->json == NULL || strcmp(options->json, "-") != 0) {
         plan_print(plan, stdout);
-        print_on_event(options);
+        print_told(options);
     }
     if (options->json == NULL)
         return 0;
@@ -364,13 +365,23 @@ static int print_plan(const struct options *options, const struct plan *plan)
                : 0;
 }
 
-static void print_on_event(const struct options *options)
+/* Who hears of the run, besides the user. */
+static void print_told(const struct options *options)
+{
+    if (options->command != COMMAND_RUN)
+        return;
+    print_place("events go to", options->on_event, "--on-event");
+    print_place("metrics go to", options->metrics, "--metrics");
+    print_place("metrics are served at", options->metrics_listen, "--metrics-listen");
+}
+
+static void print_place(const char *what, const char *place, const char *option)
 {
     char *safe;
 
-    if (options->on_event == NULL || options->command != COMMAND_RUN)
+    if (place == NULL)
         return;
-    safe = sanitize_text(options->on_event, strlen(options->on_event));
-    printf("events go to %s (--on-event)\n", safe);
+    safe = sanitize_text(place, strlen(place));
+    printf("%s %s (%s)\n", what, safe, option);
     free(safe);
 }

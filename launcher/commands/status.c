@@ -174,7 +174,8 @@ static json_t *json_of_ranks(const struct past_run *run)
     return ranks;
 }
 
-/* Adds the number of the present or last generation, and what is known of the steps now. */
+/* Adds the number of the present or last generation, and what is known now: of the steps, and where
+ * metrics are. */
 static void add_generation(const struct past_run *run, json_t *about)
 {
     json_t       *now = run->result == NULL ? run_dir_read(run->dir_fd, "status.json") : NULL;
@@ -187,6 +188,8 @@ static void add_generation(const struct past_run *run, json_t *about)
     json_object_set_new(about, "max_restarts", most != NULL ? json_incref(most) : json_null());
     if (json_is_object(json_object_get(now, "steps")) && run->state == PAST_RUN_ACTIVE)
         json_object_set(about, "steps", json_object_get(now, "steps"));
+    if (json_is_string(json_object_get(now, "metrics")) && run->state == PAST_RUN_ACTIVE)
+        json_object_set(about, "metrics", json_object_get(now, "metrics"));
     json_decref(now);
 }
 
@@ -365,6 +368,7 @@ static void print_run(const json_t *run, FILE *out)
     char *id = text_of(run, "run_id"), *state = text_of(run, "state"), *since = since_of(run);
     char *host = text_of(run, "host"), *pid = text_of(run, "pid"), *nodes = text_of(run, "nodes");
     char *ranks = text_of(run, "world_size"), *command = text_of(run, "command");
+    char *metrics;
 
     fprintf(out, "%s: %s, since %s\n", id, state, since);
     fprintf(out, "nodes: %s, ranks: %s, launched on %s", nodes, ranks, host);
@@ -373,6 +377,11 @@ static void print_run(const json_t *run, FILE *out)
     fprintf(out, "\ncommand: %s\n", command);
     print_generation(run, out);
     print_steps(json_object_get(run, "steps"), out);
+    if (json_is_string(json_object_get(run, "metrics"))) {
+        metrics = text_of(run, "metrics");
+        fprintf(out, "metrics: %s\n", metrics);
+        free(metrics);
+    }
     print_resume(run, out);
     fputc('\n', out);
     print_ranks(json_object_get(run, "ranks"), out);

@@ -12,6 +12,7 @@
 #include "course/ending.h"
 #include "course/ending_event.h"
 #include "course/generation_words.h"
+#include "course/metrics.h"
 #include "course/role_restart.h"
 #include "course/suspicion.h"
 #include "course/world.h"
@@ -433,6 +434,7 @@ static void begin_again(struct run *run, const struct policy_event *event,
     evidence_tell(&run->outcome);
     suspicion_tell(run, true);
     ending_event_restart(run, event->end, why);
+    metrics_restart(run, run->plan, event->end);
     outcome_restart(&run->outcome, why);
     forget(run);
     free(run->generation->unreported);

@@ -68,6 +68,7 @@
 #include "clock.h"
 #include "course/ending_event.h"
 #include "course/generation.h"
+#include "course/metrics.h"
 #include "course/requests.h"
 #include "course/world.h"
 #include "discovery/host_watch.h"
@@ -103,6 +104,7 @@
 #define CHILDREN_S 1.0     /* for our own children to exit at the end */
 #define DESCRIPTORS_EACH 4 /* per node: socket, and for a local agent its stderr */
 #define DESCRIPTORS_OWN 64
+#define DESCRIPTORS_HTTP 100 /* for --metrics-listen, if the limit allows it */
 
 /* Text that muster itself prints. */
 struct text {
@@ -111,7 +113,7 @@ struct text {
     size_t size;
 };
 
-static int  raise_descriptors(size_t nodes, struct error *err);
+static int  raise_descriptors(size_t nodes, const struct options *options, struct error *err);
 static int  open_dir(struct run *run, struct error *err);
 static int  open_loop(struct run *run, struct error *err);
 static void begin(struct run *run);
@@ -149,8 +151,10 @@ int launch_run(const struct options *options, struct plan *plan, const struct no
     if (data_shards_open(&run, &err) < 0)
         goto failed;
     status = EXIT_CREATE;
-    if (raise_descriptors(plan->nodes, &err) < 0 || json_file_try(options->json, &err) < 0 ||
-        agent_file_open(&run.agent, options->agent, &err) < 0 || open_dir(&run, &err) < 0)
+    if (raise_descriptors(plan->nodes, options, &err) < 0 ||
+        json_file_try(options->json, &err) < 0 ||
+        agent_file_open(&run.agent, options->agent, &err) < 0 || metrics_open(&run, &err) < 0 ||
+        open_dir(&run, &err) < 0)
         goto failed;
     status = EXIT_INTERNAL;
     if (open_loop(&run, &err) < 0)
@@ -164,6 +168,7 @@ int launch_run(const struct options *options, struct plan *plan, const struct no
 failed:
     log_error("%s", err.text);
     close_dir_failed(&run, status);
+    metrics_free(&run);
     data_shards_free(run.data_shards);
     agent_file_clear(&run.agent);
 out:
@@ -174,12 +179,16 @@ out:
 
 /* Raises the soft limit of descriptors: each node needs one, a local agent more. If the hard
  * limit is too low, reports that before anything starts. */
-static int raise_descriptors(size_t nodes, struct error *err)
+static int raise_descriptors(size_t nodes, const struct options *options, struct error *err)
 {
     struct rlimit limit;
     rlim_t        need = (rlim_t)(DESCRIPTORS_OWN + nodes * DESCRIPTORS_EACH);
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= need)
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return 0;
+    if (options->metrics_listen != NULL && limit.rlim_max >= need + DESCRIPTORS_HTTP)
+        need += DESCRIPTORS_HTTP;
+    if (limit.rlim_cur >= need)
         return 0;
     if (limit.rlim_max < need)
         return err_set(err,
@@ -253,6 +262,7 @@ static void begin(struct run *run)
     run->control = control_new(run->base, &run->dir, requests_verbs, run);
     run->deadline = deadline_new(run);
     run->heartbeat = heartbeat_new(run);
+    metrics_begin(run);
     if (run_is_exec(run))
         deadline_start(run); /* nodes have no common start */
 }
@@ -328,6 +338,7 @@ static int finish(struct run *run)
         status = write_json(run, status);
     ending_event_run(run, status);
     events_await(run);
+    metrics_end(run, status);
     events_free(run->events);
     interrupt_end(run, status);
     close_dir(run, status);

@@ -26,6 +26,7 @@ option_setter set_node_range, set_worlds, set_input_to;
 option_setter set_role; /* "NAME" or "NAME:N" */
 option_setter set_spot;
 option_setter set_kill_gpu; /* kill_gpu.c */
+option_setter set_listen_place; /* listen_place.c */
 /* int: the number of "USR1", "SIGUSR1" or "10"; 0 for "none", which set_kill_signal() refuses. */
 option_setter set_signal, set_kill_signal;
 /* Returns the number of "USR1", "SIGUSR1" or "10", or -1 for another word. */

@@ -173,6 +173,8 @@ void options_clear(struct options *options)
     free(options->hosts);
     free(options->discovery_script);
     free(options->on_event);
+    free(options->metrics);
+    free(options->metrics_listen);
     free(options->groups);
     free(options->exclude_groups);
     free(options->include);

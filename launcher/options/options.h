@@ -137,6 +137,8 @@ struct options {
     char *json;           /* NULL; "-": stdout */
     bool  dry_run;
     char *on_event;       /* program that gets each event; NULL: none */
+    char *metrics;        /* file with the figures of the run; NULL: none */
+    char *metrics_listen; /* where they are served (listen_place.h); NULL: nowhere */
 
     /* how it ends */
     double grace_s, timeout_s /* 0: none */, heartbeat_s, dead_after_s;

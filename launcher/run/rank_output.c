@@ -89,6 +89,7 @@ void rank_output_take(struct run *run, struct node *node, const struct frame *fr
                   "OUTPUT frame: more than the credit allows");
         return;
     }
+    run->output_bytes += frame->size;
     give_credit(run, node);
     output_bytes(run->output, (int)frame->rank, frame->stream, frame->body, frame->size);
     run_status_rank_said(run, frame->rank);

@@ -23,6 +23,7 @@
 #include "transport/agent_file.h"
 
 struct launch_watcher;
+struct metrics;
 struct role_restart;
 struct suspicion;
 
@@ -66,6 +67,7 @@ struct run {
     int64_t        reader_held_ns; /* when the reader last held up the end of a node */
     bool           is_reader_told; /* the user knows that the reader stalls */
     bool           is_stdout_lost; /* stdout cannot be written */
+    uint64_t       output_bytes;   /* of all ranks, as they came */
 
     struct rank_input *input; /* rank_input.c; NULL: no rank gets input */
     struct kvs       **keys;  /* rank_keys.c: by role; [0] if there are none */
@@ -77,6 +79,8 @@ struct run {
     struct hang        *hang;          /* hang.c */
     struct steps       *steps;         /* steps.c */
     struct stacks      *stacks;        /* stacks.c */
+    struct metrics     *metrics;       /* metrics.c; NULL: neither of the --metrics options */
+    const char         *metrics_at;    /* metrics.c; "http://127.0.0.1:9464/metrics", or NULL */
     bool                is_start_told; /* agent_frames.c: watcher->started was called */
 
     /* Parts: launch.c makes them, and each belongs to the file with its name. */

@@ -177,6 +177,8 @@ static char *make_text(const struct run *run, bool with_said)
                      "generation", plan_latest_generation(run->plan), "max_restarts",
                      run->plan->max_restarts, "node_count", run->plan->node_count, "world_size",
                      run->plan->world_size, "ranks", ranks);
+    if (run->metrics_at != NULL)
+        json_object_set_new(body, "metrics", json_text(run->metrics_at, strlen(run->metrics_at)));
     world = run_status_world(run);
     if (world != NULL)
         json_object_set_new(body, "world", world);

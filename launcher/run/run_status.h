@@ -3,6 +3,7 @@
  *     {"state": "running", "generation": 0, "max_restarts": 3,
  *      "ranks": [{"rank": 0, ["role": "train",] "node": "te1", "pid": 4711, "state": "running",
  *                 "started_ns": ..., "said_ns": ...}, ...],
+ *      ["metrics": "http://127.0.0.1:9464/metrics",]
  *      "world": (run_status_world)}
  *
  * said_ns is when the rank's last output came. Both times are from this machine's monotonic
