@@ -4,7 +4,7 @@
  * contain code that looks up names or loads modules, for which a static program would need the
  * node's own C library. The linker sends these calls here (--wrap), and here they fail, but for
  * IPv4 addresses, which libevent's evhttp turns into texts and back, and for NVIDIA's library,
- * which doctor/nvml.c loads in a process that may die of it. Only the static agent has this.
+ * which node/nvml.c loads in a process that may die of it. Only the static agent has this.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"

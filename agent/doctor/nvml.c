@@ -1,15 +1,13 @@
 /* nvml.c - the GPUs, as NVIDIA's management library sees them
  *
- * A separate process loads the library, since a static agent cannot load it together
- * with every version of the C library. If that process dies, or cannot load it,
- * nvidia-smi is used instead.
+ * A separate process loads the library (node/nvml.h). If it dies, or cannot load it, nvidia-smi is
+ * used instead.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
 #include "doctor/checkup.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,27 +16,15 @@
 
 #include "node/gpu.h"
 #include "node/gpu_driver.h"
+#include "node/nvml.h"
 #include "task/command.h"
 
-#define LIBRARY     "libnvidia-ml.so.1"
-#define MISMATCH    18 /* NVML_ERROR_LIB_RM_VERSION_MISMATCH */
 #define UNCORRECTED 1
 #define VOLATILE    0
 #define SLOWED      (0x8 | 0x20 | 0x40 | 0x80) /* for heat or power, not because it is idle */
 #define CANNOT_LOAD 3
 #define SMI_S       7.0
 #define NAME_BYTES  96
-
-/* The functions of NVML that we use; all return 0, or an error. */
-struct nvml {
-    int (*init)(void);
-    const char *(*error)(int code);
-    int (*count)(unsigned *count);
-    int (*handle)(unsigned number, void **device);
-    int (*name)(void *device, char *name, unsigned size);
-    int (*ecc)(void *device, int kind, int counter, unsigned long long *count);
-    int (*reasons)(void *device, unsigned long long *reasons);
-};
 
 /* The report about a node's GPUs. */
 struct gpus {
@@ -49,7 +35,6 @@ struct gpus {
 };
 
 static int  load_and_ask(const struct checkup *checkup);
-static bool load(struct nvml *nvml);
 static void look_at(const struct nvml *nvml, unsigned number, struct gpus *gpus);
 static void ask_smi(const struct checkup *checkup);
 static void add_name(struct gpus *gpus, const char *name);
@@ -77,14 +62,14 @@ static int load_and_ask(const struct checkup *checkup)
     unsigned    i;
     int         error;
 
-    if (!load(&nvml))
+    if (!nvml_load(&nvml))
         return CANNOT_LOAD;
     error = nvml.init();
     if (error != 0) {
         struct gpu_driver driver;
 
         gpu_driver_find(checkup->root, &driver);
-        if (error != MISMATCH || !gpu_driver_differs(&driver)) /* else already reported */
+        if (error != NVML_MISMATCH || !gpu_driver_differs(&driver)) /* else already reported */
             tell_failure(checkup, nvml.error(error));
         return 0;
     }
@@ -94,33 +79,6 @@ static int load_and_ask(const struct checkup *checkup)
         look_at(&nvml, i, &gpus);
     tell(checkup, &gpus);
     return 0;
-}
-
-static bool load(struct nvml *nvml)
-{
-    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    const struct {
-        const char *name;
-        void       *into;
-    } names[] = {
-        { "nvmlInit_v2", &nvml->init },
-        { "nvmlErrorString", &nvml->error },
-        { "nvmlDeviceGetCount_v2", &nvml->count },
-        { "nvmlDeviceGetHandleByIndex_v2", &nvml->handle },
-        { "nvmlDeviceGetName", &nvml->name },
-        { "nvmlDeviceGetTotalEccErrors", &nvml->ecc },
-        { "nvmlDeviceGetCurrentClocksThrottleReasons", &nvml->reasons },
-    };
-    size_t i;
-    void  *symbol;
-
-    for (i = 0; library != NULL && i < sizeof names / sizeof *names; i++) {
-        symbol = dlsym(library, names[i].name);
-        if (symbol == NULL)
-            return false;
-        memcpy(names[i].into, &symbol, sizeof symbol);
-    }
-    return library != NULL;
 }
 
 static void look_at(const struct nvml *nvml, unsigned number, struct gpus *gpus)

@@ -20,6 +20,7 @@
 #include "node/gpu_holders.h"
 #include "node/named_devices.h"
 #include "node/shm.h"
+#include "plan/gpus.h"
 #include "session/agent.h"
 
 #define LEFT_MAX   16 /* processes reported */
@@ -33,7 +34,6 @@
 static json_t *left_here(const struct agent *agent);
 static bool    is_left(const struct agent *agent, const struct orphan *orphan);
 static json_t *holders_of_ours(const struct agent *agent);
-static bool    gpus_of(const struct node_plan_rank *rank, bool *wanted);
 static json_t *devices_lacking(const struct strlist *env);
 static void    add_lacking(json_t *list, const char *variable, const char *value);
 
@@ -89,31 +89,8 @@ static bool is_left(const struct agent *agent, const struct orphan *orphan)
 static json_t *holders_of_ours(const struct agent *agent)
 {
     bool wanted[GPU_MAX] = { false };
-    int  i;
 
-    for (i = 0; i < agent->ranks.count; i++)
-        if (!gpus_of(&agent->plan.rank[i], wanted))
-            return gpu_holders(NULL);
-    return gpu_holders(wanted);
-}
-
-/* False if the GPUs are not given by number (UUIDs, MIG). */
-static bool gpus_of(const struct node_plan_rank *rank, bool *wanted)
-{
-    const char *list = env_get(&rank->env, "CUDA_VISIBLE_DEVICES");
-    char       *end;
-    long        gpu;
-
-    if (list == NULL)
-        return false;
-    while (*list != '\0') {
-        gpu = strtol(list, &end, 10);
-        if (end == list || (*end != ',' && *end != '\0') || gpu < 0 || gpu >= GPU_MAX)
-            return false;
-        wanted[gpu] = true;
-        list = end + (*end == ',');
-    }
-    return true;
+    return gpu_holders(plan_gpus(&agent->plan, wanted) ? wanted : NULL);
 }
 
 /* Lists the variables of a rank's environment that name network devices which are not here. Here
