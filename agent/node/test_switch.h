@@ -17,6 +17,9 @@
 /* A pattern of files that replace GPUs. */
 #define TEST_SWITCH_GPU_GLOB "MUSTER_TEST_GPU_GLOB"
 
+/* Seconds of each deadline of the gate (gate/gate.h). */
+#define TEST_SWITCH_GATE_S "MUSTER_TEST_GATE_S"
+
 /* Seconds between two requests to the cloud. */
 #define TEST_SWITCH_SPOT_S "MUSTER_TEST_SPOT_S"
 

@@ -77,6 +77,7 @@ void node_plan_clear(struct node_plan *plan)
     free(plan->log_stamp);
     free(plan->venv_script);
     free(plan->pid_file);
+    free(plan->health_check);
     free(plan->spot);
     free(plan->notice_file);
     free(plan->ckpt_marker);
@@ -131,6 +132,7 @@ static int read_paths(struct reader *in, struct node_plan *plan)
     if (get_path(in, "cwd", &plan->cwd) < 0 || get_path(in, "script", &plan->script) < 0 ||
         get_path(in, "venv_script", &plan->venv_script) < 0 ||
         get_path(in, "pid_file", &plan->pid_file) < 0 ||
+        get_path(in, "health_check", &plan->health_check) < 0 ||
         get_path(in, "notice_file", &plan->notice_file) < 0 ||
         get_path(in, "progress", &plan->progress) < 0 ||
         get_path(in, "ckpt_marker", &plan->ckpt_marker) < 0)

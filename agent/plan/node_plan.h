@@ -61,6 +61,7 @@ struct node_plan {
     char          *log_dir, *log_stamp; /* NULL: no log files */
     bool           log_console;
     char          *venv_script, *pid_file; /* NULL: none */
+    char          *health_check; /* a program that must find this node healthy; NULL: none */
     char          *spot;        /* --spot; NULL: off */
     char          *notice_file; /* in the ranks' environment: appears when a node will leave */
     bool           term_is_notice; /* SIGTERM to the agent: the ranks may save first */

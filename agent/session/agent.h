@@ -27,7 +27,8 @@
  *     agent_stop            STOP, agent_fail,     enters ENDING, sends STOP with the grace
  *                           the link is lost      to the guard, cancels waiting ranks; if
  *                                                 repeated, the earlier KILL counts
- *     startup_has_name      namesake.c            no other run is in the way: checks the rest
+ *     startup_has_name      namesake.c            no other run is in the way: checks this node
+ *     startup_is_fit        health.c              this node is fit: checks the rest
  *     startup_continue      venv, logs, the guard forks more ranks; sends READY once all are
  *                                                 set up
  *     startup_rank_fell     the guard             a rank could not be set up: agent_fail
@@ -65,6 +66,7 @@
 #include "copy/chunk.h"
 #include "cleanup/clean.h"
 #include "cleanup/name_lock.h"
+#include "gate/gate.h"
 #include "guard/guard.h"
 #include "guard/stop.h"
 #include "link/link.h"
@@ -216,6 +218,7 @@ struct agent {
     struct guard          guard;           /* guard/guard.c; fd -1: none yet */
     struct guard_events   guard_events;    /* guard_events.c */
     struct takeover       takeover;        /* takeover.c */
+    struct gate          *gate;            /* health.c; NULL: no PLAN of ranks yet */
     struct ranks          ranks;           /* rank/ranks.c */
     struct output_pump    pump;            /* output_pump.c */
     bool                  has_told_input;  /* input_frames.c: no rank takes input any more */
@@ -255,6 +258,7 @@ void    startup_open(struct agent *agent);
 void    startup_close(struct agent *agent);
 void    startup_again(struct agent *agent);
 void    startup_has_name(struct agent *agent); /* no other run here has its name */
+void    startup_is_fit(struct agent *agent);   /* this node is fit for the ranks */
 void    startup_continue(struct agent *agent);
 void    startup_rank_fell(struct agent *agent, const struct rank *rank);
 frame_f startup_take_plan;
@@ -263,6 +267,14 @@ frame_f startup_take_plan;
  * Then calls startup_has_name() or agent_fail(). */
 void namesake_check(struct agent *agent);
 void namesake_close(struct agent *agent);
+
+/* health.c. begin: checks whether this node is fit for the ranks of the plan; then calls
+ * startup_is_fit() or agent_fail(), maybe at once. report: adds to the body of READY how long that
+ * took. stop: ends the checks. */
+void health_begin(struct agent *agent);
+void health_report(struct agent *agent, json_t *ready);
+void health_stop(struct agent *agent);
+void health_close(struct agent *agent);
 
 /* requests.c */
 void    requests_open(struct agent *agent);

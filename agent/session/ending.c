@@ -52,6 +52,7 @@ void agent_stop(struct agent *agent, double grace_s)
     cancel_waiting(agent);
     requests_end_probe(agent);
     task_frames_end(agent);
+    health_stop(agent);
     if (agent->guard.fd < 0)
         ending_empty(agent, 0, 0); /* no process was ever started */
 }

@@ -92,7 +92,13 @@ int startup_take_plan(struct agent *agent, const struct frame *frame, const json
     return 0;
 }
 
+/* First of all: whatever touches dead storage hangs. */
 void startup_has_name(struct agent *agent)
+{
+    health_begin(agent);
+}
+
+void startup_is_fit(struct agent *agent)
 {
     struct failure failure;
 
@@ -156,6 +162,7 @@ static void prepare(struct agent *agent)
         return;
     }
     agent->startup.report = ready_report_body(agent);
+    health_report(agent, agent->startup.report);
     ranks_start_pmix(&agent->ranks, agent->generation, &agent->startup.environment);
     startup_continue(agent);
 }

@@ -120,6 +120,11 @@ bool task_is_over(const struct task *task)
     return task->is_over;
 }
 
+pid_t task_stuck(const struct task *task)
+{
+    return task->is_over ? task->pid : 0;
+}
+
 /* Leaves a child that is stuck in the kernel to init. */
 void task_free(struct task *task)
 {

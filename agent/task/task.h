@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <event2/event.h>
 #include <jansson.h>
@@ -54,6 +55,8 @@ struct task *task_begin(struct event_base *base, const struct task_request *requ
                         const json_t *body, const struct task_ops *ops, void *arg,
                         struct error *err);
 bool         task_is_over(const struct task *task); /* end was called */
+/* Once it is over: returns its child if the kernel does not let go of it even at a KILL; else 0. */
+pid_t        task_stuck(const struct task *task);
 void         task_free(struct task *task);          /* NULL is fine */
 
 #endif

@@ -313,9 +313,10 @@ static void take_error(struct run *run, struct node *node, const struct frame *f
 {
     const char         *stage = body_text(body, "stage");
     int                 code = body_small_int(body, "code", EXIT_INTERNAL, 255);
-    struct conn_failure why = { .stage = strcmp(stage, "plan") == 0    ? "prepare"
-                                         : strcmp(stage, "bcast") == 0 ? "bcast"
-                                                                       : "running",
+    struct conn_failure why = { .stage = strcmp(stage, "plan") == 0     ? "prepare"
+                                         : strcmp(stage, "health") == 0 ? CONN_HEALTH
+                                         : strcmp(stage, "bcast") == 0  ? "bcast"
+                                                                        : "running",
                                 .exit_code = code > 0 ? code : EXIT_INTERNAL };
     bool                ends_run = run->phase.now >= PHASE_RUNNING && !run_is_exec(run) &&
                                    run->phase.now != PHASE_RESTARTING; /* generation_lost_node() */

@@ -17,6 +17,7 @@
 
 static double          dead_in_s(const struct run *run);
 static enum policy_end end_of(const struct run *run, bool is_change);
+static enum policy_end end_by_node(const struct conn_failure *failure);
 static enum policy_end end_by_rank(const struct run *run);
 static void describe_rank(const struct run *run, const struct plan *world,
                           const struct failed_rank *failed, struct policy_event *event);
@@ -114,8 +115,7 @@ static enum policy_end end_of(const struct run *run, bool is_change)
     case FIRST_RANK:
         return end_by_rank(run);
     case FIRST_NODE:
-        return conn_failure_is_no_start(run->outcome.node[node]) ? POLICY_END_NO_START
-                                                                 : POLICY_END_NODE;
+        return end_by_node(run->outcome.node[node]);
     case FIRST_CAUSE:
         return run->outcome.aborted_by >= 0              ? end_by_rank(run)
                : is_change && run->rules.members.goes_on ? POLICY_END_CHANGE
@@ -125,6 +125,13 @@ static enum policy_end end_of(const struct run *run, bool is_change)
         break;
     }
     return POLICY_END_WELL;
+}
+
+static enum policy_end end_by_node(const struct conn_failure *failure)
+{
+    if (conn_failure_is_health(failure))
+        return POLICY_END_UNFIT;
+    return conn_failure_is_no_start(failure) ? POLICY_END_NO_START : POLICY_END_NODE;
 }
 
 /* Ranks may exit after a notice: the generation was ending anyway. */

@@ -62,7 +62,7 @@ void ending_event_role(struct run *run, const struct plan *role, const char *why
 static bool is_failure(enum policy_end end)
 {
     return end == POLICY_END_RANK || end == POLICY_END_HANG || end == POLICY_END_NODE ||
-           end == POLICY_END_NO_START;
+           end == POLICY_END_NO_START || end == POLICY_END_UNFIT;
 }
 
 /* As the user sees it at the end of a run, but not wrapped. */

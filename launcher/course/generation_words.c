@@ -75,7 +75,7 @@ void generation_rank_words(const struct run *run, const struct failed_rank *fail
 }
 
 /* "node te3 lost (silent 15 s)", or "nodes te[3-4] lost (...)", or "node te3 could not start its
- * ranks (...)". */
+ * ranks (...)", or "node te3 not fit (...)". */
 static void node_words(const struct run *run, const char *lost, size_t node, char *text)
 {
     static const char heard[] = "nothing heard for ";
@@ -86,8 +86,9 @@ static void node_words(const struct run *run, const char *lost, size_t node, cha
         lost = plan_label(&run->plan->node[node]);
     snprintf(text, GENERATION_WORDS_SIZE, "node%s %s %s (%s%s)",
              strpbrk(lost, ",[") != NULL ? "s" : "", lost,
-             conn_failure_is_no_start(run->outcome.node[node]) ? "could not start its ranks"
-                                                               : "lost",
+             conn_failure_is_health(run->outcome.node[node])     ? "not fit"
+             : conn_failure_is_no_start(run->outcome.node[node]) ? "could not start its ranks"
+                                                                 : "lost",
              is_silent ? "silent " : "", is_silent ? why + strlen(heard) : why);
 }
 

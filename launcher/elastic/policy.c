@@ -19,6 +19,7 @@ static bool                 is_port(const struct policy *policy, const struct po
 static enum policy_why      why_not(const struct policy *policy, const struct policy_rules *rules,
                                     const struct policy_event *event);
 static bool                 is_of_nodes(enum policy_end end);
+static bool                 has_others(const struct policy_rules *rules);
 static struct policy_action time_has_come(struct policy             *policy,
                                           const struct policy_rules *rules,
                                           const struct membership *members, double now_s);
@@ -70,6 +71,7 @@ static struct policy_action over(struct policy *policy, const struct policy_rule
     else
         action.why = why_not(policy, rules, event);
     policy->no_starts = event->end == POLICY_END_NO_START ? policy->no_starts + 1 : 0;
+    policy->is_unfit = event->end == POLICY_END_UNFIT;
     policy->young_code = 0;
     if (action.why == POLICY_WHY_RESTART) {
         policy->restarts++;
@@ -119,7 +121,7 @@ static struct policy_action time_has_come(struct policy             *policy,
     case POLICY_PARKED:
         if (places > 0 && now_s >= policy->start_s)
             return start(policy, rules, members, places, now_s);
-        if (policy->no_starts > 0 && membership_is_hopeless(members))
+        if ((policy->no_starts > 0 || policy->is_unfit) && membership_is_hopeless(members))
             return end(policy, POLICY_WHY_NO_START);
         return now_s >= policy->park_s ? end(policy, POLICY_WHY_MAX_WAIT) : nothing;
     case POLICY_OVER:
@@ -202,8 +204,8 @@ static enum policy_why why_not(const struct policy *policy, const struct policy_
         return POLICY_WHY_LEFT;
     if (event->end == POLICY_END_NO_START && !event->is_first_start && policy->no_starts > 0)
         return POLICY_WHY_NO_START;
-    if (rules->members.goes_on && !event->is_first_start &&
-        is_of_nodes(event->end))
+    if (rules->members.goes_on && is_of_nodes(event->end) &&
+        (!event->is_first_start || (event->end == POLICY_END_UNFIT && has_others(rules))))
         return POLICY_WHY_CHANGE;
     if (rules->max_restarts == 0)
         return POLICY_WHY_OFF;
@@ -224,7 +226,14 @@ static enum policy_why why_not(const struct policy *policy, const struct policy_
 
 static bool is_of_nodes(enum policy_end end)
 {
-    return end == POLICY_END_NODE || end == POLICY_END_NO_START || end == POLICY_END_CHANGE;
+    return end == POLICY_END_NODE || end == POLICY_END_NO_START || end == POLICY_END_UNFIT ||
+           end == POLICY_END_CHANGE;
+}
+
+/* May the run do without a node that it was to begin with? */
+static bool has_others(const struct policy_rules *rules)
+{
+    return rules->members.spares > 0 || rules->members.is_elastic;
 }
 
 /* Imports take some ranks longer than others; the longer the imports, the larger the

@@ -60,6 +60,7 @@ struct policy {
     int               restarts; /* counted against max_restarts, since a long generation */
     int               ports;    /* restarts because of MASTER_PORT */
     int               no_starts; /* generations in a row that ended with END_NO_START */
+    bool              is_unfit;  /* the last one ended with END_UNFIT */
     int               young_code; /* of the last generation's first failure, if it came soon
                                      after the start; else 0 */
     double            start_s;    /* WAITING, PARKED: the earliest START */
@@ -76,6 +77,7 @@ enum policy_end {
     POLICY_END_HANG,   /* no rank did anything */
     POLICY_END_NODE,   /* a node failed or was lost */
     POLICY_END_NO_START, /* a node is there, but cannot start its ranks */
+    POLICY_END_UNFIT,    /* the same, and only because that node is broken */
     POLICY_END_CHANGE, /* a node must leave, or the world must change its size */
     POLICY_END_WANTED, /* the user, a time limit, or a reader that is gone */
 };

@@ -318,6 +318,9 @@ const struct option_row option_table[] = {
     { .name = "no-pidns", FLAG(no_pidns), .commands = FOR_WORLD, RARE,
       .help = "start the ranks without a PID namespace" },
 
+    { .name = "health-check", .arg = "PROGRAM", .set = set_health_check, FIELD(health_check),
+      .commands = FOR(RUN), RARE, .help = "program on each node: 0 if it is fit for ranks" },
+
     { .group = "Timing", .name = "grace", .arg = "TIME", .initial = "30",
       SECONDS(grace_s, 0, 86400), .commands = FOR_RANKS | FOR(CLEAN), RARE,
       .help = "time between TERM and KILL" },

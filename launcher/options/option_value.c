@@ -332,6 +332,20 @@ int set_progress(struct options *options, const struct option_row *row, const ch
     return set_text(options, row, value, err);
 }
 
+/* It is a program of the nodes, so only they can look for it. */
+int set_health_check(struct options *options, const struct option_row *row, const char *value,
+                     struct error *err)
+{
+    if (value[0] == '\0' || strlen(value) >= PATH_MAX)
+        return err_set(err, "it is empty or too long; it names a program on the nodes");
+    if (value[0] != '/' && strchr(value, '/') != NULL)
+        return err_set(err, "'%.200s' is neither an absolute path nor a name on PATH", value);
+    if (strchr(value, ' ') != NULL)
+        return err_set(err, "'%.200s' has a blank; the program gets no arguments: put the command "
+                            "into a script", value);
+    return set_text(options, row, value, err);
+}
+
 int set_spot(struct options *options, const struct option_row *row, const char *value,
              struct error *err)
 {

@@ -22,7 +22,7 @@ option_setter set_push, set_exclude_path, set_accelerate_config;
 option_setter set_processes; /* of the row of np */
 option_setter set_master_addr, set_launcher, set_launcher_args, set_each_rank_log;
 option_setter set_log_level, set_verbose, set_quiet, set_name, set_run, set_restart_on;
-option_setter set_node_range, set_worlds, set_input_to;
+option_setter set_node_range, set_worlds, set_input_to, set_health_check;
 option_setter set_role; /* "NAME" or "NAME:N" */
 option_setter set_spot;
 option_setter set_kill_gpu; /* kill_gpu.c */

@@ -172,6 +172,7 @@ void options_clear(struct options *options)
     free(options->hostfile);
     free(options->hosts);
     free(options->discovery_script);
+    free(options->health_check);
     free(options->on_event);
     free(options->metrics);
     free(options->metrics_listen);

@@ -69,6 +69,8 @@ int plan_encode(const struct plan *plan, size_t node, const struct options *opti
                                                           : HANG_AUTO_IDLE_S));
     if (!is_exec && options->progress != NULL)
         json_object_set_new(body, "progress", add_text(&encoder, options->progress));
+    if (!is_exec && options->health_check != NULL)
+        json_object_set_new(body, "health_check", add_text(&encoder, options->health_check));
     if (options->no_pidns || (terms->is_shared && !options->strict_containment))
         json_object_set_new(body, "no_pidns", json_true());
     if (options->allow_open_mpi)

@@ -88,13 +88,18 @@ static void print_world(const struct plan *plan, const struct plan *world, FILE 
     }
 }
 
-/* Says what will show the steps of the ranks. */
+/* Says what the nodes must pass, and what will show the steps of the ranks. */
 static void print_hang(const struct plan *plan, FILE *out)
 {
     const struct options *options = plan->options;
 
     if (plan->command != COMMAND_RUN)
         return;
+    if (options->health_check != NULL) {
+        fputs("health check on each node: ", out);
+        print_word(options->health_check, out);
+        fputc('\n', out);
+    }
     if (options->progress != NULL) {
         fputs("steps: lines that match ", out);
         print_word(options->progress, out);

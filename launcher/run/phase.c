@@ -26,7 +26,8 @@
 #include "transport/conn_sudo.h"
 #include "xalloc.h"
 
-#define PREPARE_S         40.0 /* for READY; a venv script alone may take 20 s */
+/* For READY; a venv script alone may take 20 s. */
+#define PREPARE_S         (40.0 + FRAME_HEALTH_S)
 #define REPLACE_SURE_S    10.0 /* beyond what the launcher of a replaced run may take */
 #define LEAVE_S           5.0  /* for an agent that must leave */
 #define RECONNECT_STAGE_S 5.0  /* for each stage of a reconnect */

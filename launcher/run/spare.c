@@ -6,6 +6,7 @@
 #include "run/spare.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "log.h"
 #include "node/body.h"
@@ -102,6 +103,8 @@ static void node_frame(struct node *node, const struct frame *frame, const json_
     } else if (frame->type == FRAME_NOTICE && node->failure == NULL) {
         notice_take(run, node, body);
     } else if (frame->type == FRAME_ERROR && node->failure == NULL) {
+        if (strcmp(body_text(body, "stage"), "health") == 0)
+            why.stage = CONN_HEALTH;
         why.exit_code = body_small_int(body, "code", EXIT_INTERNAL, 255);
         snprintf(why.text, sizeof why.text, "%s", body_text(body, "text"));
         snprintf(why.hint, sizeof why.hint, "%s", body_text(body, "hint"));

@@ -29,6 +29,7 @@ static bool    is_another(const struct node *other, struct node *node);
 static bool    same_machine(const struct node *a, const struct node *b);
 static bool    same_text(const struct node *a, const struct node *b, const char *key);
 static bool    share_a_slot(const struct plan_node *a, const struct plan_node *b);
+static void    tell_health(const struct node *node, const json_t *health);
 static bool    is_contained(const char *words);
 static bool    check_gpus(const struct run *run, struct node *node,
                           const json_t *holders);
@@ -159,6 +160,7 @@ bool start_check_ready(struct run *run, struct node *node, const json_t *ready)
 
     if (run_is_exec(run))
         return true;
+    tell_health(node, json_object_get(ready, "health"));
     if (run->options->strict_containment && !is_contained(containment)) {
         node_fail(
             node, "containment", EXIT_CREATE,
@@ -173,6 +175,18 @@ bool start_check_ready(struct run *run, struct node *node, const json_t *ready)
     check_left(node, json_object_get(ready, "left"));
     check_lacking(run, node, json_object_get(ready, "lacking"));
     return check_gpus(run, node, json_object_get(ready, "gpu_holders"));
+}
+
+/* "te2: fit for ranks: storage, gpus (812.3 ms)" */
+static void tell_health(const struct node *node, const json_t *health)
+{
+    char *checks = names_in(json_object_get(health, "checks"));
+
+    if (json_is_object(health))
+        log_info("%s: fit for ranks: %s (%.1f ms)", node->plan->host,
+                 checks[0] != '\0' ? checks : "nothing to check",
+                 json_number_value(json_object_get(health, "s")) * 1000);
+    free(checks);
 }
 
 /* "userns+pidns+lease": is there a layer in which one kill ends everything? */

@@ -88,7 +88,12 @@ int conn_failure_set(struct conn_failure *why, int exit_code, const char *format
 
 bool conn_failure_is_no_start(const struct conn_failure *why)
 {
-    return strcmp(why->stage, "prepare") == 0;
+    return strcmp(why->stage, "prepare") == 0 || conn_failure_is_health(why);
+}
+
+bool conn_failure_is_health(const struct conn_failure *why)
+{
+    return strcmp(why->stage, CONN_HEALTH) == 0;
 }
 
 int conn_failure_hint(struct conn_failure *why, const char *format, ...)

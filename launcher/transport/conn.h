@@ -21,6 +21,8 @@
 #include <event2/event.h>
 #include <jansson.h>
 
+#define CONN_HEALTH "health" /* the stage in which a node checks whether it is fit for ranks */
+
 /* Why a conn was closed. stage is one of the names above, or "running". */
 struct conn_failure {
     const char *stage;
@@ -32,6 +34,8 @@ struct conn_failure {
 
 /* Is the node there, and could only not start its ranks? */
 bool conn_failure_is_no_start(const struct conn_failure *why);
+/* Could it not because it is not fit: its GPUs, its storage, its network or --health-check? */
+bool conn_failure_is_health(const struct conn_failure *why);
 /* Fill in why, printf style, and return -1. conn_failure_set() also clears the hint. */
 int conn_failure_set(struct conn_failure *why, int exit_code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
