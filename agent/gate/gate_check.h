@@ -1,7 +1,7 @@
 /* gate_check.h - one check of a gate: what gate.c asks of storage.c, ports.c, gpus.c and program.c
  *
- * The task writes what it finds, as objects, in a child. What they hold together is what judge() gets,
- * in the agent; it is pure.
+ * The task writes what it finds, as objects, in a child. What they hold together is what judge()
+ * gets, in the agent; it is pure.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_GATE_CHECK_H
@@ -47,8 +47,8 @@ double gate_limit_s(double usual_s);
 
 extern const struct gate_check storage_check, ports_check, gpus_check, program_check;
 
-/* Can a file system hang that this line of mountinfo (proc(5)) mounts: one of another machine, or of
- * a process? True if the line is malformed. */
+/* Can a file system hang that this line of mountinfo (proc(5)) mounts: one of another machine, or
+ * of a process? True if the line is malformed. */
 bool storage_may_hang(const char *line);
 
 /* Returns the states of all InfiniBand ports below root: {"mlx5_0/1":"4: ACTIVE"}. */

@@ -67,7 +67,7 @@ static int run(const json_t *request, struct task_output *out)
     return 0;
 }
 
-/* Of its output, or if it has none, of its errors. */
+/* Adds that of its output, or if it has none, that of its errors. */
 static void add_first_line(json_t *line, const struct command_result *result)
 {
     const char *text = result->out + strspn(result->out, " \t\r\n");

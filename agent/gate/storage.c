@@ -162,4 +162,5 @@ static void late(const json_t *found, double seconds, struct failure *failure)
                 "the storage of %s does not answer within %g s", at != NULL ? at : "?", seconds);
 }
 
-const struct gate_check storage_check = { { "storage", run }, GATE_STORAGE_S, 0, request, judge, late };
+const struct gate_check storage_check = { { "storage", run }, GATE_STORAGE_S, 0, request, judge,
+                                          late };

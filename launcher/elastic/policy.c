@@ -230,7 +230,7 @@ static bool is_of_nodes(enum policy_end end)
            end == POLICY_END_CHANGE;
 }
 
-/* May the run do without a node that it was to begin with? */
+/* May another node take the place of one at the first start? */
 static bool has_others(const struct policy_rules *rules)
 {
     return rules->members.spares > 0 || rules->members.is_elastic;

@@ -69,8 +69,6 @@ int plan_encode(const struct plan *plan, size_t node, const struct options *opti
                                                           : HANG_AUTO_IDLE_S));
     if (!is_exec && options->progress != NULL)
         json_object_set_new(body, "progress", add_text(&encoder, options->progress));
-    if (!is_exec && options->health_check != NULL)
-        json_object_set_new(body, "health_check", add_text(&encoder, options->health_check));
     if (options->no_pidns || (terms->is_shared && !options->strict_containment))
         json_object_set_new(body, "no_pidns", json_true());
     if (options->allow_open_mpi)
@@ -129,8 +127,11 @@ static void set_common(struct encoder *encoder, json_t *body, const struct plan 
         json_object_set_new(body, "bind",
                             json_pack("{s:s}", "list", options->bind_core_list != NULL
                                                            ? options->bind_core_list : ""));
-    if (plan->command != COMMAND_EXEC)
-        set_notice(encoder, body, plan, node, options);
+    if (plan->command == COMMAND_EXEC)
+        return;
+    set_notice(encoder, body, plan, node, options);
+    if (options->health_check != NULL)
+        json_object_set_new(body, "health_check", add_text(encoder, options->health_check));
 }
 
 static void set_log(struct encoder *encoder, json_t *body, const struct plan *plan,

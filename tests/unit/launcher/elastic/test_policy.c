@@ -373,15 +373,14 @@ static void test_wait_is_over(void **state)
 }
 
 /* The node is tried again, and so is the one that has not been seen yet. */
-static void test_no_node_can_start(void **state)
+static void no_node_can_start(enum policy_end end)
 {
     struct policy_rules rules = { .max_wait_s = 1800, .members = { .goes_on = true } };
     struct policy       policy = { 0 };
     struct membership   members;
-    struct policy_event over = { .kind = POLICY_EVENT_OVER, .end = POLICY_END_NO_START };
+    struct policy_event over = { .kind = POLICY_EVENT_OVER, .end = end };
     struct policy_event time = { .kind = POLICY_EVENT_TIME, .now_s = 1 };
 
-    (void)state;
     set_up(&members, "ix-", &rules.members);
     membership_refused(&members, 1);
     assert_int_equal(policy_next(&policy, &rules, &members, &over).what, POLICY_DO_PARK);
@@ -395,10 +394,20 @@ static void test_no_node_can_start(void **state)
     membership_clear(&members);
 }
 
+static void test_no_node_can_start(void **state)
+{
+    (void)state;
+    no_node_can_start(POLICY_END_NO_START);
+    no_node_can_start(POLICY_END_UNFIT);
+}
+
 /* Another node has taken its place, and cannot either: it is not the node. A generation that did
- * start counts afresh. */
+ * start counts afresh. One node that is broken says nothing about the next. */
 static void test_no_start_twice(void **state)
 {
+    static const enum policy_end ends[] = { POLICY_END_NO_START, POLICY_END_NODE,
+                                            POLICY_END_NO_START, POLICY_END_UNFIT,
+                                            POLICY_END_UNFIT,    POLICY_END_NO_START };
     struct policy_rules rules = { .members = { .goes_on = true } };
     struct policy       policy = { 0 };
     struct membership   members;
@@ -408,8 +417,8 @@ static void test_no_start_twice(void **state)
 
     (void)state;
     set_up(&members, "ixs", &rules.members);
-    for (i = 0; i < 3; i++) {
-        over.end = i % 2 == 0 ? POLICY_END_NO_START : POLICY_END_NODE;
+    for (i = 0; i < sizeof ends / sizeof *ends; i++) {
+        over.end = ends[i];
         assert_int_equal(policy_next(&policy, &rules, &members, &over).what, POLICY_DO_WAIT);
         assert_int_equal(policy_next(&policy, &rules, &members, &time).what, POLICY_DO_START);
     }
@@ -428,6 +437,10 @@ static void test_ends(void **state)
         { "", POLICY_END_CHANGE, POLICY_WHY_CHANGE },
         { "", POLICY_END_NO_START, POLICY_WHY_CHANGE },
         { "first", POLICY_END_NO_START, POLICY_WHY_OFF },
+        { "first spares", POLICY_END_NO_START, POLICY_WHY_OFF },
+        { "", POLICY_END_UNFIT, POLICY_WHY_CHANGE },
+        { "first", POLICY_END_UNFIT, POLICY_WHY_OFF },
+        { "first spares", POLICY_END_UNFIT, POLICY_WHY_CHANGE },
         { "first", POLICY_END_NODE, POLICY_WHY_OFF },
         { "left", POLICY_END_NODE, POLICY_WHY_LEFT },
         { "", POLICY_END_RANK, POLICY_WHY_OFF },
@@ -447,6 +460,7 @@ static void test_ends(void **state)
                                      .is_first_start = strstr(cases[i].what, "first") != NULL,
                                      .is_left = strstr(cases[i].what, "left") != NULL };
 
+        rules.members.spares = strstr(cases[i].what, "spares") != NULL;
         set_up(&members, "ixs", &rules.members);
         if (policy_next(&policy, &rules, &members, &over).why != cases[i].why)
             fail_msg("case %zu", i);
