@@ -255,7 +255,8 @@ static void test_gpus_later(void **state)
         { "{\"gpus\":[" FIRST "], \"holders\":[{\"pid\":8, \"command\":\"nvidia-cuda-mps-server\", "
           "\"gpus\":[0]}]}", "", GATE_WELL },
         { "{\"gpus\":[" FIRST "], \"holders\":[{\"pid\":5, \"command\":\"other\", "
-          "\"user\":\"ann\", \"gpus\":[0]}]}", "GPU 0 is still in use by pid 5 of ann: other", GATE_WAIT },
+          "\"user\":\"ann\", \"gpus\":[0]}]}",
+          "GPU 0 is still in use by pid 5 of ann: other", GATE_WAIT },
         { "{\"gpus\":[" FIRST "], \"holders\":[" NOTE ", " RANK "]}",
           "GPU 0,1 is still in use by pid 7 of ann: python3 x.py", GATE_WAIT },
         { "{\"gpus\":[{" BUSY "}, {" BUSY "}], \"holders\":[" RANK "]}",
