@@ -23,7 +23,7 @@
 static const struct gate_check *const checks[] = { &storage_check, &ports_check, &gpus_check,
                                                    &program_check };
 #define CHECKS (sizeof checks / sizeof *checks)
-#define LAST   (CHECKS - 1)
+#define LAST (CHECKS - 1)
 
 /* A check at work. */
 struct work {
@@ -144,8 +144,8 @@ double gate_limit_s(double usual_s)
     return other != NULL ? strtod(other, NULL) : usual_s;
 }
 
-/* Begins what can begin, and judges what has ended. Only here tasks are freed, which they must not
- * be in their callbacks. */
+/* Begins what can begin, and judges what has ended. Only here tasks are freed, which they must
+ * not be in their callbacks. */
 static void settle_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct gate   *gate = arg;
@@ -225,8 +225,8 @@ static bool settle(struct gate *gate, size_t which, struct failure *failure)
         return false;
     task_free(work->task);
     work->task = NULL;
-    work->has_passed = verdict == GATE_WELL;
-    if (verdict == GATE_WAIT)
+    work->has_passed = verdict == GATE_WELL || (verdict == GATE_RATHER && !has_time(gate));
+    if (!work->has_passed)
         xevent_add(gate->again, &pause);
     return true;
 }

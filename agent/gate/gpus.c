@@ -1,8 +1,8 @@
 /* gpus.c - do the GPUs of the plan answer, as they were at the first gate, and are they free?
  *
- * The driver is asked by NVML, in a child. Without NVML only the processes count that have a GPU
- * open. Those that had one at the first gate may keep it, with the memory that was in use then; the
- * user was warned of them. MPS's server serves all runs, and stays.
+ * The driver is asked by NVML, in a child. Without NVML only the processes count that have a
+ * GPU open. Those that had one at the first gate may keep it, with the memory that was in use
+ * then; the user was warned of them. MPS's server serves all runs, and stays.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -22,27 +22,32 @@
 #include "node/nvml.h"
 #include "plan/gpus.h"
 
-#define MIB       1048576.0
+#define MIB 1048576.0
 /* What the driver takes more or less for itself: no program is that small. */
-#define SLACK     ((int64_t)(512 << 20))
-#define MPS       "nvidia-cuda-mps"
-#define CLEAN     "muster clean shows whose it is, and --kill-gpu ends it"
+#define SLACK ((int64_t)(512 << 20))
+#define MPS "nvidia-cuda-mps"
+#define CLEAN "muster clean shows whose it is, and --kill-gpu ends it"
 
-static json_t     *look(void);
-static json_t     *look_at(const struct nvml *nvml, unsigned number);
-static json_t     *lost(const struct nvml *nvml, int error);
-static int         wanted_of(const json_t *request, bool *wanted);
-static bool        is_broken(const json_t *found, int number, const struct gate_memory *memory,
-                             struct failure *failure);
-static bool        is_link_down(const json_t *gpu, const json_t *before, int number,
-                                struct failure *failure);
-static bool        is_held(const json_t *found, const struct gate_memory *memory,
-                           struct failure *failure);
-static bool        may_hold(const json_t *holder, const struct gate_memory *memory);
-static bool        is_full(const json_t *found, const bool *wanted,
-                           const struct gate_memory *memory, struct failure *failure);
-static int64_t     more_in_use(const json_t *found, const struct gate_memory *memory, int number);
-static int64_t     number_in(const json_t *gpu, const char *key);
+static json_t *look(void);
+static json_t *look_at(const struct nvml *nvml, unsigned number);
+static json_t *lost(const struct nvml *nvml, int error);
+static int     wanted_of(const json_t *request, bool *wanted);
+static bool    is_broken(const json_t *found, int number, const struct gate_memory *memory,
+                         struct failure *failure);
+static bool    is_link_down(const json_t *gpu, const json_t *before, int number,
+                            struct failure *failure);
+static enum gate_verdict held(const json_t *found, const struct gate_memory *memory,
+                              struct failure *failure);
+static bool              is_known_free(const json_t *found, const struct gate_memory *memory,
+                                       const json_t *numbers);
+static void              tell_holder(const json_t *found, const struct gate_memory *memory,
+                                     const json_t *holder, struct failure *failure);
+static bool              may_hold(const json_t *holder, const struct gate_memory *memory);
+static bool is_full(const json_t *found, const bool *wanted, const struct gate_memory *memory,
+                    struct failure *failure);
+static int64_t more_in_use(const json_t *found, const struct gate_memory *memory, int number);
+static bool    knows_memory(const json_t *found, const struct gate_memory *memory, int number);
+static int64_t number_in(const json_t *gpu, const char *key);
 static const char *text_in(const json_t *object, const char *key);
 
 static json_t *request(const struct node_plan *plan, const struct gate_memory *memory)
@@ -100,7 +105,7 @@ static json_t *look_at(const struct nvml *nvml, unsigned number)
     unsigned           other[2], is_pending = 0, has_failed, is_active, link;
     json_int_t         links = 0;
     void              *device;
-    int error = nvml->handle(number, &device);
+    int                error = nvml->handle(number, &device);
 
     if (error == NVML_NO_PERMISSION)
         return json_object();
@@ -138,10 +143,11 @@ static json_t *lost(const struct nvml *nvml, int error)
 static enum gate_verdict judge(const json_t *request, const json_t *found,
                                struct gate_memory *memory, struct failure *failure)
 {
-    bool        wanted[GPU_MAX] = { false };
-    const char *error = json_string_value(json_object_get(found, "error"));
-    json_t     *gpus = json_object_get(found, "gpus");
-    int         files = wanted_of(request, wanted), i;
+    bool              wanted[GPU_MAX] = { false };
+    const char       *error = json_string_value(json_object_get(found, "error"));
+    json_t           *gpus = json_object_get(found, "gpus");
+    int               files = wanted_of(request, wanted), i;
+    enum gate_verdict verdict;
 
     if (files < (int)json_array_size(memory->gpus)) /* even their files are gone */
         files = (int)json_array_size(memory->gpus);
@@ -153,11 +159,12 @@ static enum gate_verdict judge(const json_t *request, const json_t *found,
     for (i = 0; i < GPU_MAX && gpus != NULL; i++)
         if (wanted[i] && i < files && is_broken(found, i, memory, failure))
             return GATE_BAD;
-    if (is_held(found, memory, failure) || is_full(found, wanted, memory, failure))
+    verdict = held(found, memory, failure);
+    if (verdict != GATE_WAIT && is_full(found, wanted, memory, failure))
         return GATE_WAIT;
     if (memory->gpus == NULL)
         memory->gpus = json_incref(gpus);
-    return GATE_WELL;
+    return verdict;
 }
 
 /* Returns the number of GPUs by their files. */
@@ -166,17 +173,19 @@ static int wanted_of(const json_t *request, bool *wanted)
     const json_t *number;
     size_t        i;
 
-    json_array_foreach(json_object_get(request, "gpus"), i, number)
-        if (json_integer_value(number) >= 0 && json_integer_value(number) < GPU_MAX)
-            wanted[json_integer_value(number)] = true;
+    json_array_foreach(json_object_get(request, "gpus"), i,
+                       number) if (json_integer_value(number) >= 0 &&
+                                   json_integer_value(number) < GPU_MAX)
+        wanted[json_integer_value(number)] = true;
     return (int)json_integer_value(json_object_get(request, "files"));
 }
 
 static bool is_broken(const json_t *found, int number, const struct gate_memory *memory,
                       struct failure *failure)
 {
-    const json_t *all = json_object_get(found, "gpus"), *gpu = json_array_get(all, (size_t)number);
-    const char   *error = text_in(gpu, "error");
+    const json_t *all = json_object_get(found, "gpus"),
+                 *gpu = json_array_get(all, (size_t)number);
+    const char *error = text_in(gpu, "error");
 
     if (gpu == NULL) {
         failure_set(failure, EXIT_CREATE, "sudo reboot; if it happens again, replace the GPU",
@@ -205,7 +214,7 @@ static bool is_link_down(const json_t *gpu, const json_t *before, int number,
     int64_t down = number_in(before, "links") & ~number_in(gpu, "links");
     int     link = 0;
 
-    if (down == 0)
+    if (down == 0 || json_object_get(gpu, "links") == NULL)
         return false;
     while ((down >> link & 1) == 0)
         link++;
@@ -214,32 +223,68 @@ static bool is_link_down(const json_t *gpu, const json_t *before, int number,
     return true;
 }
 
-/* "GPU 0,1 is still in use by pid 7 of ann, with 71234 MiB: python3 train.py" */
-static bool is_held(const json_t *found, const struct gate_memory *memory, struct failure *failure)
+/* Judges by the first process that may not hold GPUs. If their memory is free, it may be
+ * another program that has only looked for GPUs; the launcher warns of it. */
+static enum gate_verdict held(const json_t *found, const struct gate_memory *memory,
+                              struct failure *failure)
 {
-    const json_t *holder, *gpu;
-    char          gpus[64] = "", size[40] = "";
-    int64_t       bytes = 0;
-    size_t        i, j, used = 0;
+    enum gate_verdict worst = GATE_WELL;
+    const json_t     *holder;
+    size_t            i;
 
-    json_array_foreach(json_object_get(found, "holders"), i, holder) {
+    json_array_foreach(json_object_get(found, "holders"), i, holder)
+    {
         if (may_hold(holder, memory))
             continue;
-        json_array_foreach(json_object_get(holder, "gpus"), j, gpu) {
-            if (used < sizeof gpus)
-                used += (size_t)snprintf(gpus + used, sizeof gpus - used, "%s%" PRId64,
-                                         j > 0 ? "," : "", (int64_t)json_integer_value(gpu));
-            bytes += more_in_use(found, memory, (int)json_integer_value(gpu));
+        if (!is_known_free(found, memory, json_object_get(holder, "gpus"))) {
+            tell_holder(found, memory, holder, failure);
+            return GATE_WAIT;
         }
-        if (bytes > 0)
-            snprintf(size, sizeof size, ", with %.0f MiB", (double)bytes / MIB);
-        failure_set(failure, EXIT_CREATE, CLEAN,
-                    "GPU %s is still in use by pid %" PRId64 " of %.40s%s: %.200s", gpus,
-                    number_in(holder, "pid"), text_in(holder, "user"), size,
-                    text_in(holder, "command"));
-        return true;
+        worst = GATE_RATHER;
     }
-    return false;
+    return worst;
+}
+
+static bool is_known_free(const json_t *found, const struct gate_memory *memory,
+                          const json_t *numbers)
+{
+    const json_t *number;
+    size_t        i;
+
+    json_array_foreach(numbers, i, number)
+    {
+        const int gpu = (int)json_integer_value(number);
+
+        if (!knows_memory(found, memory, gpu) || more_in_use(found, memory, gpu) > SLACK)
+            return false;
+    }
+    return i > 0;
+}
+
+/* "GPU 0,1 is still in use by pid 7 of ann, with 71234 MiB: python3 train.py" */
+static void tell_holder(const json_t *found, const struct gate_memory *memory,
+                        const json_t *holder, struct failure *failure)
+{
+    const json_t *number;
+    char          gpus[64] = "", size[40] = "";
+    int64_t       bytes = 0;
+    size_t        i, used = 0;
+
+    json_array_foreach(json_object_get(holder, "gpus"), i, number)
+    {
+        const int gpu = (int)json_integer_value(number);
+
+        if (used < sizeof gpus)
+            used += (size_t)snprintf(gpus + used, sizeof gpus - used, "%s%d", i > 0 ? "," : "",
+                                     gpu);
+        bytes += more_in_use(found, memory, gpu);
+    }
+    if (bytes > 0)
+        snprintf(size, sizeof size, ", with %.0f MiB", (double)bytes / MIB);
+    failure_set(failure, EXIT_CREATE, CLEAN,
+                "GPU %s is still in use by pid %" PRId64 " of %.40s%s: %.200s", gpus,
+                number_in(holder, "pid"), text_in(holder, "user"), size,
+                text_in(holder, "command"));
 }
 
 static bool may_hold(const json_t *holder, const struct gate_memory *memory)
@@ -249,10 +294,10 @@ static bool may_hold(const json_t *holder, const struct gate_memory *memory)
 
     if (strncmp(text_in(holder, "command"), MPS, strlen(MPS)) == 0)
         return true;
-    json_array_foreach(memory->holders, i, known)
-        if (number_in(known, "pid") == number_in(holder, "pid") &&
-            strcmp(text_in(known, "command"), text_in(holder, "command")) == 0)
-            return true;
+    json_array_foreach(memory->holders, i,
+                       known) if (number_in(known, "pid") == number_in(holder, "pid") &&
+                                  strcmp(text_in(known, "command"),
+                                         text_in(holder, "command")) == 0) return true;
     return false;
 }
 
@@ -267,24 +312,33 @@ static bool is_full(const json_t *found, const bool *wanted, const struct gate_m
 
         if (bytes <= SLACK)
             continue;
-        failure_set(failure, EXIT_CREATE, "nvidia-smi, as root; " CLEAN,
-                    "the memory of GPU %d is not free: %.0f MiB more are in use than at first, by "
-                    "no process that this user can see", i, (double)bytes / MIB);
+        failure_set(
+            failure, EXIT_CREATE, "nvidia-smi, as root; " CLEAN,
+            "the memory of GPU %d is not free: %.0f MiB more are in use than at first, by "
+            "no process that this user can see",
+            i, (double)bytes / MIB);
         return true;
     }
     return false;
 }
 
-/* Returns the bytes in use of that GPU beyond those at the first gate; 0 if either is not known. */
+/* Returns the bytes in use of that GPU beyond those at the first gate; 0 if either is not
+ * known. */
 static int64_t more_in_use(const json_t *found, const struct gate_memory *memory, int number)
 {
     const json_t *now = json_array_get(json_object_get(found, "gpus"), (size_t)number);
     const json_t *before = json_array_get(memory->gpus, (size_t)number);
     int64_t       bytes = number_in(now, "used") - number_in(before, "used");
 
-    return json_object_get(now, "used") != NULL && json_object_get(before, "used") != NULL &&
-                   bytes > 0
-               ? bytes : 0;
+    return knows_memory(found, memory, number) && bytes > 0 ? bytes : 0;
+}
+
+static bool knows_memory(const json_t *found, const struct gate_memory *memory, int number)
+{
+    const json_t *now = json_array_get(json_object_get(found, "gpus"), (size_t)number);
+
+    return json_object_get(now, "used") != NULL &&
+           json_object_get(json_array_get(memory->gpus, (size_t)number), "used") != NULL;
 }
 
 static int64_t number_in(const json_t *gpu, const char *key)
@@ -306,4 +360,6 @@ static void late(const json_t *found, double seconds, struct failure *failure)
                 "the driver of the GPUs does not answer within %g s", seconds);
 }
 
-const struct gate_check gpus_check = { { "gpus", run }, GATE_DEVICES_S, 0, request, judge, late };
+const struct gate_check gpus_check = {
+    { "gpus", run }, GATE_DEVICES_S, 0, request, judge, late
+};

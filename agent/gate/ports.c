@@ -1,8 +1,8 @@
 /* ports.c - are the InfiniBand ports active that were active at the first gate?
  *
- * A port that never was may have no cable. The kernel asks the adapter for the state, which takes
- * long if the adapter has failed, so a child reads it.
- * SPDX-License-Identifier: Apache-2.0
+ * A port that never was may have no cable. The kernel asks the adapter for the state, which
+ * takes long if the adapter has failed, so a child reads it. SPDX-License-Identifier:
+ * Apache-2.0
  */
 #include "config.h"
 
@@ -19,7 +19,7 @@
 #include "node/test_switch.h"
 #include "xalloc.h"
 
-#define FOLDER    "/sys/class/infiniband"
+#define FOLDER "/sys/class/infiniband"
 #define PORTS_MAX 256 /* of a node */
 
 static const char *root(void);
@@ -106,7 +106,8 @@ static enum gate_verdict judge(const json_t *request, const json_t *found,
         memory->ports = json_is_object(ports) ? json_incref(ports) : NULL;
         return GATE_WELL;
     }
-    json_object_foreach(memory->ports, name, before) {
+    json_object_foreach(memory->ports, name, before)
+    {
         if (!is_active(before) || is_active(json_object_get(ports, name)))
             continue;
         now = json_string_value(json_object_get(ports, name));
@@ -133,4 +134,5 @@ static void late(const json_t *found, double seconds, struct failure *failure)
                 "the InfiniBand ports do not answer within %g s", seconds);
 }
 
-const struct gate_check ports_check = { { "ports", run }, GATE_DEVICES_S, 0, request, judge, late };
+const struct gate_check ports_check = { { "ports", run }, GATE_DEVICES_S, 0,
+                                        request,          judge,          late };

@@ -1,8 +1,7 @@
 /* program.c - does the program of --health-check find the node healthy?
  *
- * It is another one's program: it may hang, flood, or print anything. It gets no arguments and an
- * empty standard input.
- * SPDX-License-Identifier: Apache-2.0
+ * It is another one's program: it may hang, flood, or print anything. It gets no arguments and
+ * an empty standard input. SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
@@ -19,7 +18,7 @@
 #include "strlist.h"
 #include "task/command.h"
 
-#define ROUND_S   2.0 /* to end the program, and to report */
+#define ROUND_S 2.0   /* to end the program, and to report */
 #define FIRST_MAX 200 /* bytes of its first line */
 
 static void add_first_line(json_t *line, const struct command_result *result);
@@ -77,7 +76,8 @@ static void add_first_line(json_t *line, const struct command_result *result)
         text = result->err + strspn(result->err, " \t\r\n");
     size = strcspn(text, "\r\n");
     if (size > 0)
-        json_object_set_new(line, "first", json_text(text, size < FIRST_MAX ? size : FIRST_MAX));
+        json_object_set_new(line, "first",
+                            json_text(text, size < FIRST_MAX ? size : FIRST_MAX));
 }
 
 static enum gate_verdict judge(const json_t *request, const json_t *found,
@@ -93,8 +93,8 @@ static enum gate_verdict judge(const json_t *request, const json_t *found,
     (void)memory;
     if (error != 0) {
         failure_set(failure, error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE,
-                    "the program of --health-check must be on every node", "health check %s: %s",
-                    program, strerror(error));
+                    "the program of --health-check must be on every node",
+                    "health check %s: %s", program, strerror(error));
         return GATE_BAD;
     }
     if (json_is_true(json_object_get(found, "late")))
@@ -116,10 +116,12 @@ static enum gate_verdict judge(const json_t *request, const json_t *found,
 static void late(const json_t *found, double seconds, struct failure *failure)
 {
     (void)found;
-    failure_set(failure, EXIT_CREATE, "",
-                "the program of --health-check has not ended after %g s, and hangs in the kernel",
-                seconds);
+    failure_set(
+        failure, EXIT_CREATE, "",
+        "the program of --health-check has not ended after %g s, and hangs in the kernel",
+        seconds);
 }
 
-const struct gate_check program_check = { { "program", run }, GATE_PROGRAM_S, ROUND_S,
-                                          request, judge, late };
+const struct gate_check program_check = {
+    { "program", run }, GATE_PROGRAM_S, ROUND_S, request, judge, late
+};

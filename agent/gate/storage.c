@@ -1,7 +1,7 @@
 /* storage.c - does the storage of the working directory and of the script answer?
  *
- * A file server that is gone holds up all that touch it, in the kernel, where nothing can end them.
- * So a child looks first. There is no child on a node that has only disks of its own.
+ * A file server that is gone holds up all that touch it, in the kernel, where nothing can end
+ * them. So a child looks first. There is no child on a node that has only disks of its own.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -21,8 +21,8 @@
 
 #define MOUNTS "/proc/self/mountinfo"
 
-static bool is_word_of(const char *word, size_t size, const char *const *list);
-static bool any_may_hang(void);
+static bool  is_word_of(const char *word, size_t size, const char *const *list);
+static bool  any_may_hang(void);
 static char *folder_of_script(const struct node_plan *plan);
 static bool  is_of_storage(int error);
 
@@ -32,19 +32,19 @@ bool storage_may_hang(const char *line)
 {
     /* Kept by this kernel alone, or on disks of this machine. */
     static const char *const own[] = {
-        "bcachefs",   "binfmt_misc", "bpf",     "btrfs",     "cgroup",    "cgroup2",
-        "configfs", "debugfs",    "devpts",      "devtmpfs", "efivarfs", "erofs",     "exfat",
-        "ext2",     "ext3",       "ext4",        "f2fs",    "fusectl",   "hugetlbfs", "iso9660",
-        "jfs",      "mqueue",     "nsfs",        "ntfs3",   "nvfs",      "overlay",   "proc",
-        "pstore",   "ramfs",      "rootfs",      "rpc_pipefs", "securityfs", "selinuxfs",
-        "squashfs", "sysfs",      "tmpfs",       "tracefs", "udf",       "vfat",      "xfs",
-        "zfs",      NULL
+        "bcachefs",   "binfmt_misc", "bpf",      "btrfs",    "cgroup",   "cgroup2",
+        "configfs",   "debugfs",     "devpts",   "devtmpfs", "efivarfs", "erofs",
+        "exfat",      "ext2",        "ext3",     "ext4",     "f2fs",     "fusectl",
+        "hugetlbfs",  "iso9660",     "jfs",      "mqueue",   "nsfs",     "ntfs3",
+        "overlay",    "proc",        "pstore",   "ramfs",    "rootfs",   "rpc_pipefs",
+        "securityfs", "selinuxfs",   "squashfs", "sysfs",    "tmpfs",    "tracefs",
+        "udf",        "vfat",        "xfs",      "zfs",      NULL
     };
     /* No data of users is there. */
-    static const char *const system_places[] = { "/proc/", "/sys/", "/dev/", "/run/",
-                                                 "/var/lib/lxcfs", NULL };
-    const char *place = line, *kind = strstr(line, " - ");
-    size_t      i;
+    static const char *const system_places[] = { "/proc/", "/sys/",          "/dev/",
+                                                 "/run/",  "/var/lib/lxcfs", NULL };
+    const char              *place = line, *kind = strstr(line, " - ");
+    size_t                   i;
 
     for (i = 0; i < 4 && place != NULL; i++) {
         place = strchr(place, ' ');
@@ -122,7 +122,8 @@ static int run(const json_t *request, struct task_output *out)
     struct stat   about;
     size_t        i;
 
-    json_array_foreach(json_object_get(request, "paths"), i, path) {
+    json_array_foreach(json_object_get(request, "paths"), i, path)
+    {
         task_output_line(out, json_pack("{s:s}", "at", json_string_value(path)));
         if (stat(json_string_value(path), &about) < 0 && is_of_storage(errno)) {
             task_output_line(out, json_pack("{s:s}", "error", strerror(errno)));
@@ -159,8 +160,10 @@ static void late(const json_t *found, double seconds, struct failure *failure)
     const char *at = json_string_value(json_object_get(found, "at"));
 
     failure_set(failure, EXIT_CREATE, "is its file server reachable from there?",
-                "the storage of %s does not answer within %g s", at != NULL ? at : "?", seconds);
+                "the storage of %s does not answer within %g s", at != NULL ? at : "?",
+                seconds);
 }
 
-const struct gate_check storage_check = { { "storage", run }, GATE_STORAGE_S, 0, request, judge,
-                                          late };
+const struct gate_check storage_check = {
+    { "storage", run }, GATE_STORAGE_S, 0, request, judge, late
+};

@@ -136,6 +136,17 @@ finish_run 60
 is "... or the node is not fit, because of whom" \
     "$rc $(sed -En 's/^.*node node1 not fit \((.*)\); waiting .*/\1/p' err)" \
     "75 GPU 1 is still in use by pid $holder of $(id -un), with 2047 MiB: sleep 1000"
+kill $holder
+rm -f held
+echo "" >gpu
+start muster -v --label none --grace 1 --max-restarts 1 --restart-delay 0 -H node1:2 ./breaks \
+    'until [ -e held ]; do sleep 0.02; done'
+wait_for 30 grep -q 'generation 0' out
+hold
+: >held
+finish_run 60
+is "a process that uses no memory is waited for, and then warned of" \
+    "$rc $(tail -n 1 out) $(grep -c "warning.*GPU 1 is in use by pid $holder of" err)" "0 generation 1  1"
 is "who had it open at first may keep it" "$(breaking true)" "0 "
 kill $holder
 

@@ -78,8 +78,8 @@ static enum gate_verdict judge(const struct gate_check *check, const char *reque
 
     if (asked == NULL || said == NULL)
         fail_msg("no JSON: %s %s", request, found);
-    assert_int_equal(failure.code != -1, verdict != GATE_WELL);
-    snprintf(why, 1200, "%s", verdict == GATE_WELL ? "" : failure.why.text);
+    assert_int_equal(failure.code != -1, verdict >= GATE_WAIT);
+    snprintf(why, 1200, "%s", verdict < GATE_WAIT ? "" : failure.why.text);
     json_decref(asked);
     json_decref(said);
     return verdict;
@@ -256,9 +256,12 @@ static void test_gpus_later(void **state)
           "\"gpus\":[0]}]}", "", GATE_WELL },
         { "{\"gpus\":[" FIRST "], \"holders\":[{\"pid\":5, \"command\":\"other\", "
           "\"user\":\"ann\", \"gpus\":[0]}]}",
-          "GPU 0 is still in use by pid 5 of ann: other", GATE_WAIT },
-        { "{\"gpus\":[" FIRST "], \"holders\":[" NOTE ", " RANK "]}",
+          "", GATE_RATHER },
+        { "{\"gpus\":[" FIRST "], \"holders\":[" NOTE ", " RANK "]}", "", GATE_RATHER },
+        { "{\"gpus\":[{}, {}], \"holders\":[" NOTE ", " RANK "]}",
           "GPU 0,1 is still in use by pid 7 of ann: python3 x.py", GATE_WAIT },
+        { "{\"holders\":[" RANK "]}", "GPU 0,1 is still in use by pid 7 of ann: python3 x.py",
+          GATE_WAIT },
         { "{\"gpus\":[{" BUSY "}, {" BUSY "}], \"holders\":[" RANK "]}",
           "GPU 0,1 is still in use by pid 7 of ann, with 3815 MiB: python3 x.py", GATE_WAIT },
         { "{\"gpus\":[{\"links\":3}, {" BUSY "}], \"holders\":[]}",
