@@ -5,6 +5,7 @@
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
 
 unset MUSTER_HOSTFILE MUSTER_SSH_CONFIG
+limit=$(stretched 2) # of what must time out, and of what must not
 two=node1:1,node2:1
 three=$two,node3:1
 
@@ -130,7 +131,7 @@ END
 is "it leaves a process: that is ended" "$(with "$PWD/leaves") $(leftovers)" "0  "
 
 MUSTER_AGENT=$test_agent
-MUSTER_TEST_GATE_S=1
+MUSTER_TEST_GATE_S=$limit
 export MUSTER_AGENT MUSTER_TEST_GATE_S
 script_file hangs <<'END'
 #!/bin/sh
@@ -139,13 +140,13 @@ echo "waiting for a GPU"
 sleep 1000
 END
 is "it hangs: its time is limited" "$(with "$PWD/hangs")" \
-    "73 node1: health check $PWD/hangs: not finished after 1 s: waiting for a GPU"
+    "73 node1: health check $PWD/hangs: not finished after $limit s: waiting for a GPU"
 ok "... nothing of it is left" no_leftovers
 script_file floods <<'END'
 #!/bin/sh
 exec yes
 END
-is "it floods for ever" "$(with "$PWD/floods")" "73 node1: health check $PWD/floods: not finished after 1 s: y"
+is "it floods for ever" "$(with "$PWD/floods")" "73 node1: health check $PWD/floods: not finished after $limit s: y"
 MUSTER_TEST_GATE_S=1000
 start muster --grace 1 -H node1:1 --health-check "$PWD/hangs" true
 wait_for 30 pgrep -f "$PWD/hangs" >/dev/null
