@@ -6,12 +6,14 @@
  *     storage     the working directory, and the directory of the script, answer
  *     ports       InfiniBand ports that were active at the first gate are active
  *     gpus        the GPUs of the plan answer and need no reset, and their NVLinks are as at
- * the first gate; after that one, no process holds them, and their memory is free program the
- * program of --health-check exits with 0; when the others have passed
+ *                 the first gate; after that one, no process holds them, and their memory is
+ *                 free
+ *     program     the program of --health-check exits with 0; when the others have passed
  *
  * All that may block is done by children with a deadline (task.h), one for each check. Where no
  * storage of others, no port and no GPU is there, and no program is given, there are no
- * children. SPDX-License-Identifier: Apache-2.0
+ * children.
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_GATE_H
 #define MUSTER_AGENT_GATE_H

@@ -2,7 +2,8 @@
  * program.c
  *
  * The task writes what it finds, as objects, in a child. What they hold together is what
- * judge() gets, in the agent; it is pure. SPDX-License-Identifier: Apache-2.0
+ * judge() gets, in the agent; it is pure.
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_GATE_CHECK_H
 #define MUSTER_AGENT_GATE_CHECK_H

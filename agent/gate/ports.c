@@ -1,8 +1,8 @@
 /* ports.c - are the InfiniBand ports active that were active at the first gate?
  *
  * A port that never was may have no cable. The kernel asks the adapter for the state, which
- * takes long if the adapter has failed, so a child reads it. SPDX-License-Identifier:
- * Apache-2.0
+ * takes long if the adapter has failed, so a child reads it.
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 

@@ -1,7 +1,8 @@
 /* program.c - does the program of --health-check find the node healthy?
  *
  * It is another one's program: it may hang, flood, or print anything. It gets no arguments and
- * an empty standard input. SPDX-License-Identifier: Apache-2.0
+ * an empty standard input.
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
