@@ -26,7 +26,7 @@ enum gate_verdict {
 /* What the node was like at its first gate. NULL: that is not known. */
 struct gate_memory {
     json_t *ports;   /* {"mlx5_0/1":"4: ACTIVE"}, only ports.c writes it */
-    json_t *gpus;    /* [{"used":N, "links":MASK}, {"error":15}], only gpus.c writes it */
+    json_t *gpus;    /* [{"used":N, "links":MASK}, {"error":"text"}], only gpus.c writes it */
     json_t *holders; /* gate.c */
 };
 
