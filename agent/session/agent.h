@@ -304,6 +304,9 @@ frame_f notice_take;
 void   heartbeat_open(struct agent *agent);
 void   heartbeat_set(struct agent *agent, double every_s, double lease_s);
 void   heartbeat_send(struct agent *agent);
+/* Sends the steps that ranks have reported since the last time. Also called before an EXIT, so that
+ * the launcher knows the last step of a rank that has failed. */
+void   heartbeat_tell_steps(struct agent *agent);
 /* The launcher's clock shows theirs_ns. Its frame answers the PING that we sent at
  * sent_ns, by clock_boot_ns(). */
 void   heartbeat_answered(struct agent *agent, int64_t sent_ns, int64_t theirs_ns);

@@ -171,20 +171,26 @@ void heartbeat_send(struct agent *agent)
     unsigned char now[8];
     struct frame  ping = { .type = FRAME_PING, .generation = agent->generation,
                            .body = now, .size = sizeof now };
-    json_t       *steps;
 
     if (agent->link.is_lost || agent->link.is_cut || agent->state == AGENT_DONE)
         return; /* the link would wait for the ACK of a frame after DONE */
     if (agent->state == AGENT_RUNNING && agent->plan.hang_s > 0)
         agent_send(agent, FRAME_IDLE, 0, json_pack("{s:f}", "idle_s",
                                                    idle_seconds(&agent->idle, agent)));
-    if (agent->state == AGENT_RUNNING && !agent->plan.is_exec &&
-        (steps = step_report(&agent->ranks)) != NULL)
-        agent_send(agent, FRAME_STEPS, 0, steps);
+    if (agent->state == AGENT_RUNNING)
+        heartbeat_tell_steps(agent);
     resend_queue_put_ack(&agent->link.resend, agent->generation);
     put_u64(now, (uint64_t)clock_boot_ns());
     frame_put(agent->link.wire, &ping);
     link_flush(&agent->link);
+}
+
+void heartbeat_tell_steps(struct agent *agent)
+{
+    json_t *steps;
+
+    if (!agent->plan.is_exec && (steps = step_report(&agent->ranks)) != NULL)
+        agent_send(agent, FRAME_STEPS, 0, steps);
 }
 
 /* If we did not run for longer than the lease (stopped, frozen, or the machine

@@ -224,8 +224,10 @@ static void log_changed_cb(void *arg)
 
 static void tell_cb(enum frame_type type, uint32_t rank, json_t *body, void *arg)
 {
-    if (type == FRAME_EXIT)
+    if (type == FRAME_EXIT) {
         kernel_watch_look(arg, json_integer_value(json_object_get(body, "at_ns")));
+        heartbeat_tell_steps(arg);
+    }
     agent_send(arg, type, rank, body);
 }
 
