@@ -20,6 +20,7 @@ enum exit_code {
     EXIT_WAITED = 75,      /* a step of the start took too long */
     EXIT_PROTOCOL = 76,
     EXIT_REFUSED = 77,     /* host key or authentication */
+    EXIT_NO_PROGRESS = 79, /* --max-no-progress: it would stop at the same place again */
     EXIT_TIMEOUT = 124,    /* --timeout */
     EXIT_CANNOT_EXECUTE = 126,
     EXIT_NOT_FOUND = 127,

@@ -33,6 +33,9 @@
  * are different machines. */
 #define TEST_SWITCH_BOOT_ID "MUSTER_TEST_BOOT_ID"
 
+/* Seconds without an answer after which the file system of "ckpt_marker" hangs. */
+#define TEST_SWITCH_MARKER_S "MUSTER_TEST_MARKER_S"
+
 /* FILE: the file FILE.N replaces the kernel's log on node N of a run; if it is not there, the log
  * cannot be read. */
 #define TEST_SWITCH_KMSG "MUSTER_TEST_KMSG"

@@ -306,6 +306,16 @@ bool rank_take_steps(struct rank *rank, struct rank_steps *steps)
     return is_new;
 }
 
+int64_t rank_step_before(const struct rank *rank, int64_t at_ns)
+{
+    int64_t out_ns = step_watch_before(&rank->out.steps, at_ns);
+    int64_t err_ns = step_watch_before(&rank->err.steps, at_ns);
+
+    if (rank->called.count > 0)
+        return step_watch_before(&rank->called, at_ns);
+    return out_ns > err_ns ? out_ns : err_ns;
+}
+
 void rank_step(struct rank *rank, int64_t step, int64_t last)
 {
     step_watch_call(&rank->called, step, last, clock_now_ns());

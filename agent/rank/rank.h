@@ -99,6 +99,8 @@ struct rank_steps {
 
 /* What has the rank reported? False: no step since the last call. */
 bool rank_take_steps(struct rank *rank, struct rank_steps *steps);
+/* Returns when the rank reported its last step before at_ns, by clock_now_ns(); -1: not known. */
+int64_t rank_step_before(const struct rank *rank, int64_t at_ns);
 /* The rank has called muster.step(). */
 void rank_step(struct rank *rank, int64_t step, int64_t last);
 

@@ -196,6 +196,7 @@ struct master_port {
 struct bcast;
 struct give;
 struct kernel_watch;
+struct checkpoint_watch;
 
 struct agent {
     enum agent_state      state;           /* agent.c: agent_enter() */
@@ -224,6 +225,7 @@ struct agent {
     bool                  has_told_input;  /* input_frames.c: no rank takes input any more */
     struct idle           idle;            /* idle.c */
     struct kernel_watch  *kernel_watch;    /* kernel_watch.c; NULL: no rank was started */
+    struct checkpoint_watch *checkpoint_watch; /* checkpoint_watch.c; NULL: nobody looks */
     struct master_port    master_port;     /* master_port.c */
     struct ending         ending;          /* ending.c */
     struct event         *staying;         /* next_generation.c: before STAYING; else NULL */
@@ -345,6 +347,14 @@ void kernel_watch_begin(struct agent *agent);
 void kernel_watch_look(struct agent *agent, int64_t ended_ns);
 void kernel_watch_end(struct agent *agent);
 void kernel_watch_close(struct agent *agent);
+
+/* checkpoint_watch.c. Looks for checkpoints while ranks run, if PLAN wants it. begin: the ranks of a
+ * generation start. look_last: looks once more after they have ended; false: ending_maybe_done() is
+ * called later. tell: sends a line of marker_line(). clear: the generation is over. */
+void checkpoint_watch_begin(struct agent *agent);
+bool checkpoint_watch_look_last(struct agent *agent);
+void checkpoint_watch_tell(struct agent *agent, const json_t *line, bool is_noticed);
+void checkpoint_watch_clear(struct agent *agent);
 
 /* master_port.c. After we release the port (GO) and before rank 0 binds it, another process may
  * take it: then rank 0 fails, or the other ranks connect to that process. So look when rank 0

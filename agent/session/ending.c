@@ -31,6 +31,7 @@
 static void stop_guard(struct agent *agent, double grace_s);
 static void hang_up(struct agent *agent);
 static void cancel_waiting(struct agent *agent);
+static bool look_last(struct agent *agent);
 static bool all_is_told(const struct agent *agent);
 static void begin_linger(struct agent *agent);
 static void linger_cb(evutil_socket_t fd, short what, void *arg);
@@ -125,13 +126,21 @@ void ending_maybe_done(struct agent *agent)
 {
     if (agent->state < AGENT_DONE && agent->ending.is_empty && all_is_told(agent) &&
         (ranks_end_logs(&agent->ranks) || agent->ending.logs_given_up) &&
-        notice_look_last(agent)) {
+        look_last(agent)) {
         agent_enter(agent, AGENT_DONE);
         if (!next_generation_await(agent))
             ending_tell_done(agent);
     }
     if (agent->state == AGENT_DONE && agent->staying == NULL && link_is_flushed(&agent->link))
         event_base_loopbreak(agent->base);
+}
+
+/* Both looks begin at once. */
+static bool look_last(struct agent *agent)
+{
+    const bool is_known = checkpoint_watch_look_last(agent);
+
+    return notice_look_last(agent) && is_known;
 }
 
 void ending_tell_done(struct agent *agent)

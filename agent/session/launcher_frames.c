@@ -140,6 +140,7 @@ static int take_go(struct agent *agent, const struct frame *frame, const json_t 
     master_port_release(agent);
     agent_enter(agent, AGENT_RUNNING);
     kernel_watch_begin(agent);
+    checkpoint_watch_begin(agent);
     if (ranks_begin(&agent->ranks, &failure.why) < 0)
         agent_fail(agent, "start", &failure);
     return 0;

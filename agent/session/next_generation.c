@@ -79,6 +79,7 @@ static void forget(struct agent *agent)
     master_port_again(agent);
     startup_again(agent);
     notice_clear(agent);
+    checkpoint_watch_clear(agent);
     requests_again(agent);
     ending_close(agent);
 }

@@ -3,7 +3,8 @@
  *
  * The notice file appears complete, by rename, at a path that the launcher has drawn at
  * random, so no other process can have made it. It is removed at the end of its generation.
- * Looking for checkpoints may hang in a file system, so a task does that.
+ * Looking for checkpoints may hang in a file system, so a task does that. It looks more often than
+ * checkpoint_watch.c does: the run waits for it.
  *
  * A checkpoint is newer than the notice if its time is later than that of all files that
  * matched when the notice came: the clock of a file server may differ from ours. If a
@@ -16,20 +17,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "exit_code.h"
 #include "fd.h"
+#include "task/marker.h"
 #include "xalloc.h"
 #include "xevent.h"
 
@@ -37,7 +36,6 @@
 #define LOOK_MS     100
 #define LAST_S      2.0 /* for a look after the last rank has ended: a file system may hang */
 #define COARSE_NS   20000000 /* file times are those of the last kernel tick */
-#define SAYS_MAX    64
 
 struct told {
     double      left_s;
@@ -58,9 +56,6 @@ static void    look(struct agent *agent, double limit_s);
 static void    line_cb(json_t *body, void *arg);
 static void    end_cb(json_t *body, void *arg);
 static int     watch(const json_t *request, struct task_output *out);
-static int64_t newest(const char *marker, char path[PATH_MAX]);
-static int64_t real_ns(void);
-static void    tell_found(const char *path, struct task_output *out);
 
 int notice_begin(struct agent *agent, struct failure *failure)
 {
@@ -165,7 +160,7 @@ static int write_file(struct agent *agent, const struct told *told, struct error
 {
     const char *path = agent->plan.notice_file;
     json_t     *body = json_pack("{s:f, s:f, s:s, s:s, s:i}", "deadline",
-                                 (double)real_ns() / NS_PER_S + told->left_s, "left_s",
+                                 (double)marker_now_ns() / NS_PER_S + told->left_s, "left_s",
                                  told->left_s, "reason", told->reason, "node", told->node,
                                  "generation", (int)agent->generation - 1);
     char       *text = json_dumps(body, JSON_COMPACT), *fresh = xasprintf("%s.new", path);
@@ -236,7 +231,7 @@ static void begin_watch(struct agent *agent, double left_s)
         return;
     task_free(agent->notice.watch);
     agent->notice.is_watched = false;
-    agent->notice.told_ns = real_ns() - COARSE_NS;
+    agent->notice.told_ns = marker_now_ns() - COARSE_NS;
     agent->notice.before_ns = -1;
     look(agent, left_s + 1);
 }
@@ -260,14 +255,12 @@ static void look(struct agent *agent, double limit_s)
 static void line_cb(json_t *body, void *arg)
 {
     struct agent *agent = arg;
-    json_t       *line = json_object_get(body, "line");
+    const json_t *line = json_object_get(body, "line");
 
-    if (json_object_get(line, "path") == NULL) {
+    if (json_object_get(line, "path") == NULL)
         agent->notice.before_ns = json_integer_value(json_object_get(line, "before_ns"));
-    } else if (agent->state < AGENT_DONE) {
-        agent_send(agent, FRAME_CHECKPOINT, 0, json_incref(line));
-        link_ask_room(&agent->link);
-    }
+    else
+        checkpoint_watch_tell(agent, line, true);
     json_decref(body);
 }
 
@@ -303,67 +296,22 @@ static int watch(const json_t *request, struct task_output *out)
     const bool is_last = json_is_true(json_object_get(request, "is_last"));
     int64_t    told_ns = json_integer_value(json_object_get(request, "told_ns"));
     int64_t    before_ns = json_integer_value(json_object_get(request, "before_ns"));
-    int64_t    found_ns;
-    char       path[PATH_MAX];
+    struct marker found;
 
-    found_ns = newest(marker, path);
+    marker_find(marker, &found);
     if (!is_last)
-        before_ns = found_ns >= told_ns && found_ns <= real_ns() ? 0 : found_ns; /* it is new */
+        before_ns = found.file_ns >= told_ns && found.file_ns <= marker_now_ns()
+                        ? 0 /* it is new */
+                        : found.file_ns;
     else if (before_ns < 0)
         before_ns = told_ns - 1;
-    if (is_last && found_ns <= before_ns)
+    if (is_last && found.file_ns <= before_ns)
         return 0;
     task_output_line(out, json_pack("{s:I}", "before_ns", (json_int_t)before_ns));
-    while (found_ns <= before_ns) {
+    while (found.file_ns <= before_ns) {
         nanosleep(&pause, NULL);
-        found_ns = newest(marker, path);
+        marker_find(marker, &found);
     }
-    tell_found(path, out);
+    task_output_line(out, marker_line(&found, marker_now_ns() - told_ns));
     return 0;
-}
-
-/* Returns 0 if no file matches. */
-static int64_t newest(const char *marker, char path[PATH_MAX])
-{
-    struct stat about;
-    glob_t      found;
-    int64_t     newest_ns = 0, at_ns;
-    size_t      i;
-
-    if (glob(marker, GLOB_NOSORT, NULL, &found) != 0)
-        return 0;
-    for (i = 0; i < found.gl_pathc; i++) {
-        if (stat(found.gl_pathv[i], &about) < 0)
-            continue;
-        at_ns = about.st_mtim.tv_sec * NS_PER_S + about.st_mtim.tv_nsec;
-        if (at_ns <= newest_ns)
-            continue;
-        newest_ns = at_ns;
-        snprintf(path, PATH_MAX, "%s", found.gl_pathv[i]);
-    }
-    globfree(&found);
-    return newest_ns;
-}
-
-static int64_t real_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return now.tv_sec * NS_PER_S + now.tv_nsec;
-}
-
-/* A short text in the file is often the step: DeepSpeed's and muster-train's "latest"
- * contain the checkpoint's name. */
-static void tell_found(const char *path, struct task_output *out)
-{
-    struct stat about;
-    char        says[SAYS_MAX + 1] = "";
-
-    if (stat(path, &about) == 0 && S_ISREG(about.st_mode) && about.st_size <= SAYS_MAX)
-        fd_read_file(path, says, sizeof says);
-    says[strcspn(says, "\r\n")] = '\0';
-    text_make_harmless(says);
-    task_output_line(out, json_pack("{s:o, s:o}", "path", json_text(path, strlen(path)), "says",
-                                    json_text(says, strlen(says))));
 }

@@ -184,7 +184,7 @@ static void note(struct step_watch *watch, const struct step_line *found, int64_
     if (watch->form == STEP_FORM_NONE || found->form < watch->form)
         watch->form = found->form;
     watch->is_last = found->most >= 0 && found->step >= found->most;
-    watch->count++;
+    watch->recent_ns[watch->count++ % STEP_WATCH_RECENT] = now_ns;
     watch->at_ns = now_ns;
 }
 
@@ -196,6 +196,16 @@ void step_watch_call(struct step_watch *watch, int64_t step, int64_t last, int64
 int64_t step_watch_step(const struct step_watch *watch)
 {
     return watch->last[watch->form];
+}
+
+int64_t step_watch_before(const struct step_watch *watch, int64_t at_ns)
+{
+    uint64_t i, back = watch->count < STEP_WATCH_RECENT ? watch->count : STEP_WATCH_RECENT;
+
+    for (i = 1; i <= back; i++)
+        if (watch->recent_ns[(watch->count - i) % STEP_WATCH_RECENT] <= at_ns)
+            return watch->recent_ns[(watch->count - i) % STEP_WATCH_RECENT];
+    return -1;
 }
 
 const char *step_watch_form(const struct step_watch *watch)

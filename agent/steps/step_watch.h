@@ -19,6 +19,7 @@
 
 /* muster looks at this many bytes at the end of each read. */
 #define STEP_WATCH_READ_MAX (4 * STEP_LINE_MAX)
+#define STEP_WATCH_RECENT   32 /* steps whose times are kept */
 
 struct step_watch {
     const regex_t *pattern; /* borrowed; NULL: the known forms */
@@ -27,6 +28,8 @@ struct step_watch {
     uint64_t       count;   /* how often a step has counted */
     bool           is_last; /* the last one is the last that there will be */
     int64_t        at_ns;   /* when one last did */
+    int64_t        recent_ns[STEP_WATCH_RECENT]; /* the same of the last ones; the oldest is
+                                                    overwritten */
     char           part[STEP_LINE_MAX]; /* of a line that has not ended */
     size_t         part_size;
 };
@@ -50,6 +53,10 @@ void step_watch_call(struct step_watch *watch, int64_t step, int64_t last, int64
 
 /* Returns the last step of the most exact form; -1: none, or it has no number. */
 int64_t step_watch_step(const struct step_watch *watch);
+
+/* Returns when the last step before at_ns has counted; -1: not known, as there was none, or too many
+ * have followed. */
+int64_t step_watch_before(const struct step_watch *watch, int64_t at_ns);
 
 /* Returns whose form it is, for the user: "DeepSpeed", "--progress". */
 const char *step_watch_form(const struct step_watch *watch);

@@ -40,6 +40,8 @@ static void    add_generation(const struct past_run *run, json_t *about);
 static void    add_resume(const struct past_run *run, json_t *about);
 static void    print_generation(const json_t *run, FILE *out);
 static void    print_steps(const json_t *steps, FILE *out);
+static json_t *json_of_checkpoints(const json_t *now);
+static void    print_checkpoints(const json_t *list, FILE *out);
 static void    print_resume(const json_t *run, FILE *out);
 static json_t *silent_s_of(const json_t *rank, bool is_active);
 static json_t *age_s_of(const json_t *at_ns);
@@ -190,7 +192,25 @@ static void add_generation(const struct past_run *run, json_t *about)
         json_object_set(about, "steps", json_object_get(now, "steps"));
     if (json_is_string(json_object_get(now, "metrics")) && run->state == PAST_RUN_ACTIVE)
         json_object_set(about, "metrics", json_object_get(now, "metrics"));
+    if (run->state == PAST_RUN_ACTIVE && run->result == NULL)
+        json_object_set_new(about, "checkpoints", json_of_checkpoints(now));
     json_decref(now);
+}
+
+/* Those of status.json, with their age in place of their time. */
+static json_t *json_of_checkpoints(const json_t *now)
+{
+    json_t       *list = json_array(), *copy;
+    const json_t *one;
+    size_t        i;
+
+    json_array_foreach(json_object_get(now, "checkpoints"), i, one) {
+        copy = json_copy((json_t *)one);
+        json_object_set_new(copy, "age_s", age_s_of(json_object_get(one, "at_ns")));
+        json_object_del(copy, "at_ns");
+        json_array_append_new(list, copy);
+    }
+    return list;
 }
 
 /* Adds the line that starts the run again; null if muster resume would refuse it. */
@@ -382,6 +402,7 @@ static void print_run(const json_t *run, FILE *out)
         fprintf(out, "metrics: %s\n", metrics);
         free(metrics);
     }
+    print_checkpoints(json_object_get(run, "checkpoints"), out);
     print_resume(run, out);
     fputc('\n', out);
     print_ranks(json_object_get(run, "ranks"), out);
@@ -420,6 +441,35 @@ static void print_steps(const json_t *steps, FILE *out)
         fprintf(out, "; without one for %.0f s the run hangs", json_real_value(hang_s));
     if (json_is_real(report_s) || json_is_real(hang_s))
         fputc('\n', out);
+}
+
+/* "checkpoint 3, 12 s ago: save/latest (step300); it held the steps up for 2.0 s; ..." */
+static void print_checkpoints(const json_t *list, FILE *out)
+{
+    const json_t *one, *save_s, *every_s;
+    const char   *role;
+    size_t        i;
+
+    json_array_foreach(list, i, one) {
+        char *path = text_of(one, "path"), *says = text_of(one, "says");
+
+        role = json_string_value(json_object_get(one, "role"));
+        save_s = json_object_get(one, "save_s");
+        every_s = json_object_get(one, "every_s");
+        fprintf(out, "checkpoint %lld%s%s, %.0f s ago: %s",
+                (long long)json_integer_value(json_object_get(one, "number")),
+                role != NULL ? " of " : "", role != NULL ? role : "",
+                json_number_value(json_object_get(one, "age_s")), path);
+        if (says[0] != '\0' && strcmp(says, "-") != 0)
+            fprintf(out, " (%s)", says);
+        if (json_is_number(save_s))
+            fprintf(out, "; %.1f s after a step", json_number_value(save_s));
+        if (json_is_number(every_s))
+            fprintf(out, "; usually every %.0f s", json_number_value(every_s));
+        fputc('\n', out);
+        free(path);
+        free(says);
+    }
 }
 
 static void print_resume(const json_t *run, FILE *out)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "course/checkpoints.h"
 #include "course/ending.h"
 #include "course/generation.h"
 #include "course/generation_words.h"
@@ -76,6 +77,8 @@ static void        take_open_mpi(struct run *run, const struct node *node,
                                  const char *library);
 static void        take_steps(struct run *run, struct node *node, const struct frame *frame,
                               const json_t *body);
+static void        take_checkpoint(struct run *run, struct node *node, const struct frame *frame,
+                                   const json_t *body);
 static void        take_stacked(struct run *run, struct node *node,
                                 const struct frame *frame, const json_t *body);
 static void        take_evidence(struct run *run, struct node *node,
@@ -467,9 +470,22 @@ static bool take_notice(struct run *run, struct node *node, const struct frame *
     else if (frame->type == FRAME_NOTICED)
         notice_take_noticed(run, node, body);
     else if (frame->type == FRAME_CHECKPOINT)
-        notice_take_checkpoint(run, node, body);
+        take_checkpoint(run, node, frame, body);
     return frame->type == FRAME_NOTICE || frame->type == FRAME_NOTICED ||
            frame->type == FRAME_CHECKPOINT;
+}
+
+static void take_checkpoint(struct run *run, struct node *node, const struct frame *frame,
+                            const json_t *body)
+{
+    struct error err;
+
+    if (node->state < NODE_RUNNING)
+        bad_frame(node, frame, "its ranks do not run yet");
+    else if (checkpoints_take(run, node, body, &err) < 0)
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s", err.text);
+    else if (json_is_true(json_object_get(body, "noticed")))
+        notice_take_checkpoint(run, node, body);
 }
 
 static void take_stacked(struct run *run, struct node *node, const struct frame *frame,

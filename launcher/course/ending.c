@@ -6,6 +6,7 @@
 #include "course/ending.h"
 
 #include "clock.h"
+#include "course/checkpoints.h"
 #include "course/generation_words.h"
 #include "lease.h"
 #include "run/deadline.h"
@@ -43,6 +44,7 @@ struct policy_event ending_describe(const struct run *run, bool is_change)
 
     if (phase->go_ns != 0)
         event.lived_s = seconds(phase->go_ns, end_ns);
+    checkpoints_progress(run, run->plan, &event);
     if (event.end == POLICY_END_RANK) {
         failed = ending_failed_rank(run, run->plan);
         if (failed.rank < 0)
@@ -67,6 +69,7 @@ struct policy_event ending_of_role(const struct run *run, const struct plan *rol
     };
 
     describe_rank(run, role, failed, &event);
+    checkpoints_progress(run, role, &event);
     return event;
 }
 

@@ -145,7 +145,9 @@ static void last_words(const struct run *run, char text[GENERATION_WORDS_SIZE])
 {
     size_t node;
 
-    if (outcome_first(&run->outcome, &node) != FIRST_CAUSE && run->outcome.apart_text != NULL)
+    if (run->outcome.given_up != NULL)
+        snprintf(text, GENERATION_WORDS_SIZE, "%s", run->outcome.given_up);
+    else if (outcome_first(&run->outcome, &node) != FIRST_CAUSE && run->outcome.apart_text != NULL)
         snprintf(text, GENERATION_WORDS_SIZE, "%s", run->outcome.apart_text);
     else
         generation_why_words(run, NULL, text);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "course/checkpoints.h"
 #include "course/ending.h"
 #include "course/ending_event.h"
 #include "course/generation_words.h"
@@ -76,6 +77,7 @@ void generation_open(struct run *run)
     struct error          err;
 
     run->rules = (struct policy_rules){ .max_restarts = options->max_restarts,
+                                        .max_no_progress = options->max_no_progress,
                                         .delay_s = options->restart_delay_s,
                                         .may_move_port = may_move_ports(run),
                                         .max_wait_s = options_max_wait_s(options),
@@ -413,6 +415,8 @@ void generation_end(struct run *run)
             policy_next(&run->policy, &run->rules, pool_members(run), &generation->last).why;
     }
     generation_tell_port(run, &generation->last);
+    if (generation->why == POLICY_WHY_NO_PROGRESS)
+        outcome_give_up(&run->outcome, generation_stall_words(run, run->plan, run->policy.stalls));
     if ((run->options->max_restarts > 0 || run->rules.members.goes_on) &&
         run->outcome.has_begun)
         generation_tell_end(run, NULL, &generation->last, generation->why,
@@ -545,5 +549,6 @@ static void forget(struct run *run)
     rank_keys_again(run, run->plan);
     run_status_again(run, run->plan);
     steps_again(run, run->plan);
+    checkpoints_again(run, run->plan);
     role_restart_again(run);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "course/checkpoints.h"
 #include "course/ending.h"
 #include "course/world.h"
 #include "elastic/next_world.h"
@@ -19,12 +20,14 @@
 #include "run/pool.h"
 #include "run/rendezvous.h"
 #include "run/run.h"
+#include "run/steps.h"
 #include "xalloc.h"
 
 #define NUMBERS_SIZE 100
 
 static void node_words(const struct run *run, const char *lost, size_t node, char *text);
 static void number_words(const struct plan *plan, char text[NUMBERS_SIZE]);
+static const struct plan *known_world(const struct run *run, const struct plan *world);
 
 /* --- how a generation ended ------------------------------------------------- */
 
@@ -134,6 +137,9 @@ void generation_tell_end(const struct run *run, const char *role,
     case POLICY_WHY_USED_UP:
         log_note("%s: --max-restarts %d is used up", no, run->options->max_restarts);
         break;
+    case POLICY_WHY_NO_PROGRESS:
+        log_error("%s: %s", no, run->outcome.given_up);
+        break;
     case POLICY_WHY_LEFT:
         log_note("%s: a process of the last generation could not be killed", no);
         break;
@@ -147,6 +153,36 @@ void generation_tell_end(const struct run *run, const char *role,
         break;
     }
     free(no);
+}
+
+char *generation_stall_words(const struct run *run, const struct plan *world, int stalls)
+{
+    const struct plan *known = known_world(run, world);
+    const int64_t      step = steps_most(run, known);
+    const char        *path = checkpoints_last(run, known);
+    char *steps = xasprintf(" beyond step %lld (found by: %s)%s", (long long)step,
+                            steps_form(run, known), path != NULL ? ", nor" : "");
+    char *text = xasprintf("no progress: %d generation%s in a row did not get%s%s%s; find out why "
+                           "before you start it again (--max-no-progress, exit status %d)",
+                           stalls, stalls == 1 ? "" : "s", step >= 0 ? steps : "",
+                           path != NULL ? " to a newer checkpoint than " : "",
+                           path != NULL ? path : ", and there was no new checkpoint",
+                           EXIT_NO_PROGRESS);
+
+    free(steps);
+    return text;
+}
+
+/* With several roles, the first one that has come somewhere. */
+static const struct plan *known_world(const struct run *run, const struct plan *world)
+{
+    size_t i;
+
+    for (i = 0; world == run->plan && i < run->plan->roles; i++)
+        if (steps_most(run, &run->plan->role[i]) >= 0 ||
+            checkpoints_last(run, &run->plan->role[i]) != NULL)
+            return &run->plan->role[i];
+    return world;
 }
 
 void generation_tell_suspects(const struct run *run)

@@ -31,6 +31,9 @@ void generation_tell_port(const struct run *run, const struct policy_event *even
 void generation_tell_end(const struct run *run, const char *role,
                          const struct policy_event *event, enum policy_why why,
                          const char *missing);
+/* Returns that so many generations in a row, of the run or of a role, have made no progress: up to
+ * which step and checkpoint, and what to do. Caller frees. */
+char *generation_stall_words(const struct run *run, const struct plan *world, int stalls);
 /* Warns about nodes that ended many generations. */
 void generation_tell_suspects(const struct run *run);
 

@@ -66,6 +66,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "course/checkpoints.h"
 #include "course/ending_event.h"
 #include "course/generation.h"
 #include "course/metrics.h"
@@ -253,6 +254,7 @@ static void begin(struct run *run)
     costs_open(run);
     hang_open(run);
     steps_open(run);
+    checkpoints_open(run);
     stacks_open(run);
     rank_keys_open(run);
     watch_hosts(run);
@@ -472,6 +474,7 @@ static void run_clear(struct run *run)
         children_await(CHILDREN_S);
     hang_free(run->hang);
     steps_free(run->steps);
+    checkpoints_close(run);
     stacks_free(run->stacks);
     generation_close(run);
     pool_free(run->pool);

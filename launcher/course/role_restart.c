@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "clock.h"
+#include "course/checkpoints.h"
 #include "course/ending.h"
 #include "course/ending_event.h"
 #include "course/generation_words.h"
@@ -96,7 +97,8 @@ void role_restart_again(struct run *run)
 
         event_del(role->timer);
         role->state = ROLE_RUNS;
-        role->policy = (struct policy){ .restarts = role->policy.restarts };
+        role->policy = (struct policy){ .restarts = role->policy.restarts,
+                                        .stalls = role->policy.stalls };
         role->abort.rank = -1;
         role->go_ns = 0;
     }
@@ -219,6 +221,9 @@ static void end(struct role_restart *role, const struct policy_event *event, enu
         generation_rank_words(role->run, &role->abort, text);
         outcome_aborted(&role->run->outcome, role->abort.rank, role->abort.code, "%s", text);
     }
+    if (why == POLICY_WHY_NO_PROGRESS)
+        outcome_give_up(&role->run->outcome,
+                        generation_stall_words(role->run, role->world, role->policy.stalls));
     generation_tell_end(role->run, role->world->role_name, event, why, NULL);
     phase_stop_last(role->run);
 }
@@ -243,6 +248,7 @@ static void begin_wait(struct role_restart *role, const struct policy_event *eve
     rank_keys_again(run, role->world);
     run_status_again(run, role->world);
     steps_again(run, role->world);
+    checkpoints_again(run, role->world);
     if (outcome_only_services_run(&run->outcome)) {
         phase_stop(run); /* the others have ended while it was stopped */
         return;

@@ -73,10 +73,19 @@ void cost_begin(struct cost *cost, double now_s)
     cost->is_running = true;
 }
 
-void cost_checkpoint(struct cost *cost, double now_s)
+void cost_checkpoint(struct cost *cost, double age_s, double now_s)
 {
+    double kept_s;
+    size_t i;
+
     cost_advance(cost, now_s);
-    close_all(cost, true);
+    for (i = 0; i < cost->count; i++) {
+        kept_s = cost->node[i].open_s - age_s;
+        if (kept_s <= 0)
+            continue;
+        cost->node[i].useful_s += kept_s;
+        cost->node[i].open_s -= kept_s;
+    }
 }
 
 void cost_end(struct cost *cost, bool is_good, double now_s)

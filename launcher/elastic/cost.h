@@ -50,7 +50,8 @@ void   cost_clear(struct cost *cost);
 void cost_advance(struct cost *cost, double now_s);
 void cost_here(struct cost *cost, size_t node, bool is_here, bool is_member, double now_s);
 void cost_begin(struct cost *cost, double now_s);      /* a generation: its ranks start */
-void cost_checkpoint(struct cost *cost, double now_s); /* all work up to now is kept */
+void cost_checkpoint(struct cost *cost, double age_s, double now_s); /* all but the last age_s of
+                                                                       the work is kept */
 void cost_end(struct cost *cost, bool is_good, double now_s); /* no ranks run any more */
 
 struct cost_sum {

@@ -10,9 +10,15 @@ enum hang_verdict hang_judge(const struct hang_signs *signs, double *limit_s)
     *limit_s = hang_idle_limit_s(signs);
     if (signs->idle_s >= *limit_s)
         return HANG_IDLE;
+    if (signs->step_s < 0 && signs->has_checkpoint) {
+        *limit_s = hang_checkpoint_limit_s(signs);
+        return *limit_s >= 0 && signs->checkpoint_s >= *limit_s ? HANG_NO_CHECKPOINT : HANG_NO;
+    }
     *limit_s = hang_step_limit_s(signs);
-    return signs->step_s >= 0 && *limit_s >= 0 && signs->step_s >= *limit_s ? HANG_NO_STEP
-                                                                            : HANG_NO;
+    return signs->step_s >= 0 && *limit_s >= 0 && signs->step_s >= *limit_s &&
+                   !(signs->has_checkpoint && signs->checkpoint_s < *limit_s)
+               ? HANG_NO_STEP
+               : HANG_NO;
 }
 
 /* A checkpoint may take as long as the longest pause so far. */
@@ -30,4 +36,12 @@ double hang_step_limit_s(const struct hang_signs *signs)
     double limit_s = signs->limit_s >= 0 ? signs->limit_s : step_pace_limit_s(signs->pace);
 
     return signs->is_last_step && limit_s < HANG_AFTER_LAST_S ? HANG_AFTER_LAST_S : limit_s;
+}
+
+/* Between two checkpoints ranks may work for hours, which --hang-timeout says nothing of. */
+double hang_checkpoint_limit_s(const struct hang_signs *signs)
+{
+    double learnt_s = step_pace_limit_s(signs->checkpoint_pace);
+
+    return learnt_s >= 0 && learnt_s < signs->limit_s ? signs->limit_s : learnt_s;
 }

@@ -18,6 +18,11 @@ static bool                 is_port(const struct policy *policy, const struct po
                                     const struct policy_event *event);
 static enum policy_why      why_not(const struct policy *policy, const struct policy_rules *rules,
                                     const struct policy_event *event);
+static bool                 has_stalled(const struct policy *policy,
+                                        const struct policy_rules *rules,
+                                        const struct policy_event *event);
+static void                 count_stall(struct policy *policy, const struct policy_event *event);
+static bool                 is_failure(const struct policy_event *event);
 static bool                 is_of_nodes(enum policy_end end);
 static bool                 has_others(const struct policy_rules *rules);
 static struct policy_action time_has_come(struct policy             *policy,
@@ -66,10 +71,12 @@ static struct policy_action over(struct policy *policy, const struct policy_rule
 
     if (event->lived_s > POLICY_LONG_S)
         policy->restarts = policy->ports = 0;
-    if (is_port(policy, rules, event))
+    if (is_port(policy, rules, event)) {
         policy->ports++;
-    else
+    } else {
+        count_stall(policy, event);
         action.why = why_not(policy, rules, event);
+    }
     policy->no_starts = event->end == POLICY_END_NO_START ? policy->no_starts + 1 : 0;
     policy->is_unfit = event->end == POLICY_END_UNFIT;
     policy->young_code = 0;
@@ -192,6 +199,22 @@ static bool is_port(const struct policy *policy, const struct policy_rules *rule
            event->rank_lived_s < POLICY_PORT_S && policy->ports < POLICY_PORTS_MAX;
 }
 
+/* A generation that ended since the world changes is no sign of a fault; nor is one whose ranks
+ * never started. */
+static void count_stall(struct policy *policy, const struct policy_event *event)
+{
+    if (event->has_progressed)
+        policy->stalls = 0;
+    else if (event->is_progress_known && is_failure(event))
+        policy->stalls++;
+}
+
+static bool is_failure(const struct policy_event *event)
+{
+    return event->lived_s > 0 && (event->end == POLICY_END_RANK || event->end == POLICY_END_HANG ||
+                                  event->end == POLICY_END_NODE);
+}
+
 /* WHY_RESTART: nothing prevents another generation. */
 static enum policy_why why_not(const struct policy *policy, const struct policy_rules *rules,
                                const struct policy_event *event)
@@ -206,7 +229,7 @@ static enum policy_why why_not(const struct policy *policy, const struct policy_
         return POLICY_WHY_NO_START;
     if (rules->members.goes_on && is_of_nodes(event->end) &&
         (!event->is_first_start || (event->end == POLICY_END_UNFIT && has_others(rules))))
-        return POLICY_WHY_CHANGE;
+        return has_stalled(policy, rules, event) ? POLICY_WHY_NO_PROGRESS : POLICY_WHY_CHANGE;
     if (rules->max_restarts == 0)
         return POLICY_WHY_OFF;
     if (is_of_nodes(event->end) ||
@@ -219,9 +242,17 @@ static enum policy_why why_not(const struct policy *policy, const struct policy_
         return POLICY_WHY_CLASS;
     if (event->are_alike && is_young_again(policy, event))
         return POLICY_WHY_YOUNG;
-    if (policy->restarts >= rules->max_restarts)
-        return POLICY_WHY_USED_UP;
-    return POLICY_WHY_RESTART;
+    if (has_stalled(policy, rules, event)) /* whoever starts the run again must know it */
+        return POLICY_WHY_NO_PROGRESS;
+    return policy->restarts >= rules->max_restarts ? POLICY_WHY_USED_UP : POLICY_WHY_RESTART;
+}
+
+/* Was this the last generation that may fail without progress? */
+static bool has_stalled(const struct policy *policy, const struct policy_rules *rules,
+                        const struct policy_event *event)
+{
+    return rules->max_no_progress > 0 && policy->stalls >= rules->max_no_progress &&
+           is_failure(event);
 }
 
 static bool is_of_nodes(enum policy_end end)

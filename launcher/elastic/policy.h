@@ -46,6 +46,7 @@ enum policy_phase { POLICY_RUNNING, POLICY_WAITING, POLICY_PARKED, POLICY_OVER }
 /* What the user wants. */
 struct policy_rules {
     int               max_restarts;
+    int               max_no_progress; /* generations in a row without progress; 0: no limit */
     double            delay_s; /* between two starts; negative: 0, 1, 2, 4 ... 60 s */
     bool              may_move_port; /* MASTER_PORT is muster's choice */
     struct restart_on on;
@@ -61,6 +62,7 @@ struct policy {
     int               ports;    /* restarts because of MASTER_PORT */
     int               no_starts; /* generations in a row that ended with END_NO_START */
     bool              is_unfit;  /* the last one ended with END_UNFIT */
+    int               stalls;    /* generations in a row that failed without progress */
     int               young_code; /* of the last generation's first failure, if it came soon
                                      after the start; else 0 */
     double            start_s;    /* WAITING, PARKED: the earliest START */
@@ -101,6 +103,8 @@ struct policy_event {
     double dead_in_s;      /* until the lease of nodes that could not be checked expires */
     double lived_s;        /* of the generation, from GO until it ended */
     double ended_s;        /* how long ago it ended */
+    bool   is_progress_known; /* steps with numbers, or checkpoints, were seen in any generation */
+    bool   has_progressed; /* beyond the steps of all earlier generations, or to a new checkpoint */
     /* Only for END_RANK: */
     int    code;           /* as in a shell */
     bool   out_of_memory;
@@ -135,6 +139,7 @@ enum policy_why {
     POLICY_WHY_NOT_STARTED, /* END: the program cannot be executed */
     POLICY_WHY_YOUNG,       /* END: twice the same soon after the start, now of all ranks */
     POLICY_WHY_USED_UP,     /* END: max_restarts */
+    POLICY_WHY_NO_PROGRESS, /* END: max_no_progress */
     POLICY_WHY_LEFT,        /* END: a process of the last generation is still there */
     POLICY_WHY_MAX_WAIT,    /* END: max_wait_s */
 };

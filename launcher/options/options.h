@@ -146,6 +146,7 @@ struct options {
     double hang_timeout_s; /* 0: none; OPTION_AUTO: learnt from the steps */
     char  *progress;       /* matches the lines that name a step; NULL: known forms do */
     int    max_restarts;
+    int    max_no_progress; /* 0: no limit */
     enum restart restart;
     double restart_delay_s; /* OPTION_AUTO: longer after each restart */
     char  *restart_on;      /* NULL: the table of elastic/exit_class.c */

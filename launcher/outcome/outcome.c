@@ -75,6 +75,7 @@ void outcome_clear(struct outcome *outcome)
     free(outcome->pace);
     free(outcome->cause_text);
     free(outcome->apart_text);
+    free(outcome->given_up);
     json_decref(outcome->unreached);
     json_decref(outcome->suspects);
     cautions_clear(&outcome->cautions);
@@ -166,6 +167,12 @@ void outcome_apart(struct outcome *outcome, const char *format, ...)
     if (vasprintf(&outcome->apart_text, format, ap) < 0)
         xalloc_die();
     va_end(ap);
+}
+
+void outcome_give_up(struct outcome *outcome, char *text)
+{
+    free(outcome->given_up);
+    outcome->given_up = text;
 }
 
 void outcome_rank_started(struct outcome *outcome, int rank, int pid, int64_t at_ns)
@@ -474,6 +481,8 @@ int outcome_status(const struct outcome *outcome)
             return EXIT_INTERNAL;
         return output_is_whole(outcome) ? 0 : EXIT_OUTPUT;
     }
+    if (outcome->given_up != NULL)
+        return EXIT_NO_PROGRESS;
     return status != 0 ? status : EXIT_INTERNAL;
 }
 

@@ -84,6 +84,7 @@ struct outcome {
     int      aborted_by; /* the rank whose PMI abort is the cause; else -1 */
     char    *apart_text; /* why the ranks did not form one world; NULL: they did, as far as is
                             known */
+    char    *given_up; /* why another generation would fail, too; NULL: it might do better */
     bool     is_reader_gone; /* the user has closed the pipe, and knows that output is lost */
     bool     is_left; /* processes are left that cannot be killed */
     int      sent;    /* the last signal that muster kill has sent to all ranks; 0: none */
@@ -125,6 +126,8 @@ void outcome_ended(struct outcome *outcome); /* every node is over */
  * 0. */
 void outcome_apart(struct outcome *outcome, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Another generation would fail as this one did: the exit status says so, whatever has failed. */
+void outcome_give_up(struct outcome *outcome, char *text); /* takes over text */
 void outcome_rank_started(struct outcome *outcome, int rank, int pid, int64_t at_ns);
 void outcome_rank_ended(struct outcome *outcome, int rank, const struct rank_end *end);
 void outcome_node_failed(struct outcome *outcome, size_t node, const struct conn_failure *why,

@@ -88,10 +88,10 @@ void costs_running(struct run *run)
     cost_begin(&run->cost, now_s());
 }
 
-void costs_checkpoint(struct run *run)
+void costs_checkpoint(struct run *run, double age_s)
 {
     costs_look(run);
-    cost_checkpoint(&run->cost, now_s());
+    cost_checkpoint(&run->cost, age_s, now_s());
 }
 
 void costs_over(struct run *run, bool is_good)

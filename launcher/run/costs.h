@@ -19,10 +19,10 @@ void costs_look(struct run *run);
 /* Notes that the node's cloud calls the machine "spot" or "on-demand". */
 void costs_class(struct run *run, const struct node *node, const char *class);
 
-/* Called when the ranks of a generation start, when a checkpoint was written, and when the
- * ranks are gone. */
+/* Called when the ranks of a generation start, when a checkpoint is seen that was written age_s
+ * ago, and when the ranks are gone. */
 void costs_running(struct run *run);
-void costs_checkpoint(struct run *run);
+void costs_checkpoint(struct run *run, double age_s);
 void costs_over(struct run *run, bool is_good);
 
 #endif

@@ -38,6 +38,8 @@ struct hang {
 
 static void note_held_up(struct hang *hang);
 static enum hang_verdict judge(const struct hang *hang, double *limit_s);
+static void checkpoint_signs(const struct run *run, int64_t now_ns, struct hang_signs *signs);
+static bool has_ranks(const struct run *run, const struct plan *world);
 static double at_most(double seconds, double limit_s);
 static double idle_s(const struct hang *hang);
 static void begin(struct hang *hang, enum hang_verdict verdict, double limit_s);
@@ -118,7 +120,39 @@ static enum hang_verdict judge(const struct hang *hang, double *limit_s)
     steps_signs(hang->run, now_ns, &signs);
     signs.idle_s = at_most(idle_s(hang), free_s);
     signs.step_s = at_most(at_most(signs.step_s, free_s), heard_s);
+    checkpoint_signs(hang->run, now_ns, &signs);
+    signs.checkpoint_s = at_most(at_most(signs.checkpoint_s, free_s), heard_s);
     return hang_judge(&signs, limit_s);
+}
+
+/* The last checkpoint of this generation, of a world that still runs. */
+static void checkpoint_signs(const struct run *run, int64_t now_ns, struct hang_signs *signs)
+{
+    const size_t                 worlds = run->plan->roles > 0 ? run->plan->roles : 1;
+    const struct checkpoint_log *log;
+    double                       since_s;
+    size_t                       i;
+
+    for (i = 0; i < worlds; i++) {
+        log = &run->checkpoints[i];
+        since_s = (double)now_ns / NS_PER_S - log->at_s;
+        if (!log->is_new || (signs->has_checkpoint && since_s >= signs->checkpoint_s) ||
+            !has_ranks(run, run->plan->roles > 0 ? &run->plan->role[i] : run->plan))
+            continue;
+        signs->has_checkpoint = true;
+        signs->checkpoint_s = since_s;
+        signs->checkpoint_pace = &log->pace;
+    }
+}
+
+static bool has_ranks(const struct run *run, const struct plan *world)
+{
+    size_t i;
+
+    for (i = world->first_node; i < world->first_node + world->nodes; i++)
+        if (stacks_has_ranks(run, i))
+            return true;
+    return false;
 }
 
 static double at_most(double seconds, double limit_s)
@@ -148,7 +182,9 @@ void hang_take_idle(struct run *run, const struct node *node, const json_t *body
 static void begin(struct hang *hang, enum hang_verdict verdict, double limit_s)
 {
     struct run *run = hang->run;
-    const char *sign = verdict == HANG_IDLE ? "no output and no CPU time" : "no step";
+    const char *sign = verdict == HANG_IDLE      ? "no output and no CPU time"
+                       : verdict == HANG_NO_STEP ? "no step"
+                                                 : "no checkpoint";
 
     hang->is_seen = true;
     outcome_cause(&run->outcome, EXIT_TIMEOUT, "hang: %s from any rank for %.0f s (--hang-timeout)",

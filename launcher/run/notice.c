@@ -274,7 +274,6 @@ void notice_take_checkpoint(struct run *run, struct node *node, const json_t *bo
     if (notice->told_ns == 0 || notice->is_written)
         return;
     notice->is_written = true;
-    costs_checkpoint(run);
     log_note("checkpoint written after %.1f s of %.0f s: %s%s%s%s",
              seconds(notice->told_ns, clock_now_ns()),
              seconds(notice->told_ns, notice->deadline_ns), body_text(body, "path"),

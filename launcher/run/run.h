@@ -8,6 +8,7 @@
 #define MUSTER_RUN_H
 
 #include "elastic/batch.h"
+#include "elastic/checkpoint_log.h"
 #include "elastic/cost.h"
 #include "elastic/policy.h"
 #include "history/control.h"
@@ -68,6 +69,11 @@ struct run {
     bool           is_reader_told; /* the user knows that the reader stalls */
     bool           is_stdout_lost; /* stdout cannot be written */
     uint64_t       output_bytes;   /* of all ranks, as they came */
+
+    /* checkpoints.c */
+    struct checkpoint_log *checkpoints; /* by role; [0] if there are none */
+    struct event          *checkpoints_look;
+    bool                   is_storage_told; /* the user knows that a node's storage hangs */
 
     struct rank_input *input; /* rank_input.c; NULL: no rank gets input */
     struct kvs       **keys;  /* rank_keys.c: by role; [0] if there are none */

@@ -43,6 +43,8 @@ static void   *write_cb(void *arg);
 static char   *make_text(const struct run *run, bool with_said);
 static json_t *json_of_rank(const struct run *run, const struct node *node, int rank,
                             bool with_said);
+static json_t *json_of_checkpoints(const struct run *run);
+static json_t *seconds_or_null(double seconds);
 static void    rank_words(const struct run *run, const struct node *node, int rank,
                           char text[STATE_SIZE]);
 
@@ -185,6 +187,7 @@ static char *make_text(const struct run *run, bool with_said)
     if (with_said) {
         json_object_set_new(body, "cost", cost_json(&run->cost));
         json_object_set_new(body, "steps", steps_json(run));
+        json_object_set_new(body, "checkpoints", json_of_checkpoints(run));
     }
     text = json_dumps(body, JSON_COMPACT);
     json_decref(body);
@@ -214,6 +217,35 @@ static json_t *json_of_rank(const struct run *run, const struct node *node, int 
     if (world->role_name != NULL)
         json_object_set_new(body, "role", json_string(world->role_name));
     return body;
+}
+
+/* The last one of each world that has one. */
+static json_t *json_of_checkpoints(const struct run *run)
+{
+    json_t *list = json_array(), *one;
+    size_t  i;
+
+    for (i = 0; i < (run->plan->roles > 0 ? run->plan->roles : 1); i++) {
+        const struct checkpoint_log *log = &run->checkpoints[i];
+
+        if (log->count == 0)
+            continue;
+        one = json_pack("{s:o, s:o, s:I, s:I, s:o, s:o}", "path",
+                        json_text(log->path, strlen(log->path)), "says",
+                        json_text(log->says, strlen(log->says)), "number",
+                        (json_int_t)log->count, "at_ns", (json_int_t)(log->at_s * NS_PER_S),
+                        "save_s", seconds_or_null(log->save_s), "every_s",
+                        seconds_or_null(checkpoint_log_median_s(log)));
+        if (run->plan->roles > 0)
+            json_object_set_new(one, "role", json_string(run->plan->role[i].role_name));
+        json_array_append_new(list, one);
+    }
+    return list;
+}
+
+static json_t *seconds_or_null(double seconds)
+{
+    return seconds >= 0 ? json_real(seconds) : json_null();
 }
 
 /* Before a rank starts its state is that of its node. */

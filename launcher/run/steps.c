@@ -32,10 +32,15 @@ struct steps {
     int              leader; /* that rank, which has reported first; -1: none yet */
     bool             is_found; /* the user knows that there are steps, and the pace */
     bool             is_pace_known;
+    struct world_steps {
+        struct step_reach reach;
+        char              form[FORM_SIZE]; /* of the last one */
+    } *world; /* by role; [0] if there are none */
 };
 
 static json_int_t rank_of(const struct node *node, const json_t *entry);
 static void  take_rank(struct run *run, int number, const json_t *entry, int64_t now_ns);
+static struct world_steps *world_of(const struct run *run, const struct plan *world);
 static void  note_pace(struct run *run, int number);
 static void  tell(struct run *run, const struct rank_steps *rank, int number);
 static char *words_of(const struct run *run, const struct plan *world, int64_t now_ns);
@@ -46,7 +51,13 @@ static char *ranks_at(const struct run *run, const struct plan *world, int64_t s
 
 void steps_open(struct run *run)
 {
+    const size_t worlds = run->plan->roles > 0 ? run->plan->roles : 1;
+    size_t       i;
+
     run->steps = xcalloc(1, sizeof *run->steps);
+    run->steps->world = xcalloc(worlds, sizeof *run->steps->world);
+    for (i = 0; i < worlds; i++)
+        run->steps->world[i].reach = step_reach_none;
     steps_make_room(run);
 }
 
@@ -55,11 +66,18 @@ void steps_free(struct steps *steps)
     if (steps == NULL)
         return;
     free(steps->rank);
+    free(steps->world);
     free(steps);
 }
 
 void steps_again(struct run *run, const struct plan *world)
 {
+    size_t i;
+
+    if (world != run->plan || run->plan->roles == 0)
+        step_reach_again(&world_of(run, world)->reach);
+    for (i = 0; world == run->plan && i < run->plan->roles; i++)
+        step_reach_again(&run->steps->world[i].reach);
     memset(&run->steps->rank[world->first_rank], 0,
            (size_t)world->world_size * sizeof *run->steps->rank);
     run->steps->leader = -1;
@@ -110,9 +128,13 @@ static void take_rank(struct run *run, int number, const json_t *entry, int64_t 
 {
     const json_t      *form = json_object_get(entry, "form");
     double             age_s = json_number_value(json_object_get(entry, "age_s"));
+    struct world_steps *world = world_of(run, plan_world_of_rank(run->plan, number));
     struct rank_steps *rank = &run->steps->rank[number];
     char              *name = sanitize_text(json_string_value(form), json_string_length(form));
 
+    step_reach_note(&world->reach, json_integer_value(json_object_get(entry, "step")),
+                    rank->count > 0 ? rank->step : -1);
+    snprintf(world->form, sizeof world->form, "%s", name);
     *rank = (struct rank_steps){
         .count = (uint64_t)json_integer_value(json_object_get(entry, "count")),
         .step = json_integer_value(json_object_get(entry, "step")),
@@ -123,6 +145,26 @@ static void take_rank(struct run *run, int number, const json_t *entry, int64_t 
     free(name);
     note_pace(run, number);
     tell(run, rank, number);
+}
+
+static struct world_steps *world_of(const struct run *run, const struct plan *world)
+{
+    return &run->steps->world[world == run->plan ? 0 : world - run->plan->role];
+}
+
+const struct step_reach *steps_reach(const struct run *run, const struct plan *world)
+{
+    return &world_of(run, world)->reach;
+}
+
+int64_t steps_most(const struct run *run, const struct plan *world)
+{
+    return step_reach_most(&world_of(run, world)->reach);
+}
+
+const char *steps_form(const struct run *run, const struct plan *world)
+{
+    return world_of(run, world)->form;
 }
 
 static void note_pace(struct run *run, int number)

@@ -13,6 +13,7 @@
 #include <jansson.h>
 
 #include "elastic/hang_rule.h"
+#include "elastic/step_reach.h"
 #include "err.h"
 #include "strlist.h"
 
@@ -31,6 +32,14 @@ void steps_make_room(struct run *run);
 
 /* Handles STEPS. -1 with err: the body is not what doc/PROTOCOL says. */
 int steps_take(struct run *run, const struct node *node, const json_t *body, struct error *err);
+
+/* Returns how far the steps of that world, a role or the plan without roles, have come. Borrowed. */
+const struct step_reach *steps_reach(const struct run *run, const struct plan *world);
+
+/* Returns the highest step of all generations of a world, which may be one role, or the plan; -1:
+ * none, or not known. And what has shown the last one: "DeepSpeed". */
+int64_t     steps_most(const struct run *run, const struct plan *world);
+const char *steps_form(const struct run *run, const struct plan *world);
 
 /* Fills in step_s, is_last_step and pace: of the ranks that still run. now_ns: clock_now_ns(). */
 void steps_signs(const struct run *run, int64_t now_ns, struct hang_signs *signs);

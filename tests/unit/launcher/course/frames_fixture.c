@@ -12,6 +12,7 @@
 
 #include "frames_fixture.h"
 
+#include "course/checkpoints.h"
 #include "course/ending.h"
 #include "course/generation.h"
 #include "course/generation_words.h"
@@ -159,6 +160,16 @@ void notice_take_noticed(struct run *of, struct node *which, const json_t *body)
 {
     (void)of, (void)which, (void)body;
     told("noticed;");
+}
+
+int checkpoints_take(struct run *of, const struct node *which, const json_t *body,
+                     struct error *err)
+{
+    (void)of, (void)which;
+    if (json_object_get(body, "path") == NULL)
+        return err_set(err, "CHECKPOINT frame: no path");
+    told("seen;");
+    return 0;
 }
 
 void notice_take_checkpoint(struct run *of, struct node *which, const json_t *body)

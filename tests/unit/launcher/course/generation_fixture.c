@@ -15,6 +15,7 @@
 #include "generation_fixture.h"
 
 #include "clock.h"
+#include "course/checkpoints.h"
 #include "course/generation.h"
 #include "course/metrics.h"
 #include "course/role_restart.h"
@@ -39,6 +40,7 @@ bool                is_interrupted, is_late, has_hung, was_noticed, is_refused, 
 const char         *change_due;
 void (*on_connect)(void);
 int forgotten;
+bool knows_progress;
 
 const struct node_ops spare_node_ops;
 
@@ -316,6 +318,40 @@ void steps_again(struct run *of, const struct plan *world)
     forgotten++;
 }
 
+int64_t steps_most(const struct run *of, const struct plan *world)
+{
+    (void)of;
+    assert_ptr_equal(world, &plan);
+    return 5;
+}
+
+const char *steps_form(const struct run *of, const struct plan *world)
+{
+    (void)of, (void)world;
+    return "tqdm";
+}
+
+void checkpoints_again(struct run *of, const struct plan *world)
+{
+    (void)of;
+    assert_ptr_equal(world, &plan);
+    forgotten++;
+}
+
+const char *checkpoints_last(const struct run *of, const struct plan *world)
+{
+    (void)of, (void)world;
+    return "save/latest";
+}
+
+void checkpoints_progress(const struct run *of, const struct plan *world,
+                          struct policy_event *event)
+{
+    (void)of;
+    assert_ptr_equal(world, &plan);
+    event->is_progress_known = knows_progress;
+}
+
 void role_restart_open(struct run *of)
 {
     (void)of;
@@ -353,6 +389,7 @@ int generation_fixture_begin(void **state)
     change_due = NULL;
     on_connect = NULL;
     forgotten = 0;
+    knows_progress = false;
     options.master_port = 29500;
     options.restart_delay_s = -1;
     options.dead_after_s = 15;

@@ -328,14 +328,25 @@ static void test_notices(void **state)
     (void)state;
     says(0, FRAME_NOTICE, json_object());
     says(0, FRAME_NOTICED, json_object());
-    says(0, FRAME_CHECKPOINT, json_object());
-    expect_told("notice;noticed;checkpoint;");
+    says(0, FRAME_CHECKPOINT, json_pack("{s:s}", "path", "save"));
+    says(0, FRAME_CHECKPOINT, json_pack("{s:s, s:b}", "path", "save", "noticed", 1));
+    expect_told("notice;noticed;seen;seen;checkpoint;");
     node[0].state = NODE_STAYING;
     says(0, FRAME_NOTICE, json_object());
     expect_told("notice;");
     node[1].state = NODE_PROBED;
     says(1, FRAME_NOTICE, json_object());
     expect_refused(1, "NOTICE frame: muster did not ask for it");
+}
+
+static void test_checkpoints(void **state)
+{
+    (void)state;
+    says(0, FRAME_CHECKPOINT, json_object());
+    expect_refused(0, "CHECKPOINT frame: no path");
+    node[1].state = NODE_READY;
+    says(1, FRAME_CHECKPOINT, json_pack("{s:s}", "path", "save"));
+    expect_refused(1, "CHECKPOINT frame: its ranks do not run yet");
 }
 
 /* The kernel's log counts from GO to DONE, and not for a command of exec. */
@@ -544,6 +555,7 @@ int main(void)
         TEST(test_probed),
         TEST(test_of_hangs),
         TEST(test_notices),
+        TEST(test_checkpoints),
         TEST(test_evidence),
         TEST(test_of_job),
         TEST(test_error_ends_run),

@@ -28,7 +28,9 @@ static void play(struct cost *cost, const char *text)
         else if (strcmp(word, "begin") == 0)
             cost_begin(cost, now_s);
         else if (strcmp(word, "saved") == 0)
-            cost_checkpoint(cost, now_s);
+            cost_checkpoint(cost, 0, now_s);
+        else if (strcmp(word, "saved2") == 0)
+            cost_checkpoint(cost, 2, now_s);
         else if (strcmp(word, "good") == 0 || strcmp(word, "bad") == 0)
             cost_end(cost, word[0] == 'g', now_s);
         else if (strcmp(word, "now") == 0)
@@ -50,6 +52,9 @@ static void test_seconds(void **state)
         { "0 +a 5 begin 12 saved 15 bad", "a 7 3 5 0;" },
         { "0 +a 5 begin 8 saved 12 saved 15 bad 20 begin 30 good 31 -a 99 now", "a 17 3 11 0;" },
         { "0 +a 5 begin 15 now", "a 0 0 5 10;" },
+        { "0 +a 5 begin 12 saved2 15 bad", "a 5 5 5 0;" }, /* it was seen 2 s later */
+        { "0 +a 5 begin 6 saved2 15 bad", "a 0 10 5 0;" },
+        { "0 +a 5 begin 9 saved 10 saved2 15 now", "a 4 0 5 6;" },
         { "0 +a *b 5 begin 15 good 16 now", "a 10 0 6 0;b 0 0 16 0;" },
         { "0 +a +b 1 begin 4 -b 6 bad 7 +c 8 begin 18 good", "a 10 5 3 0;b 0 3 1 0;c 10 0 1 0;" },
         { "0 +a 5 saved 6 good 7 now", "a 0 0 7 0;" },

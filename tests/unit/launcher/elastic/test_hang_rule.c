@@ -98,6 +98,35 @@ static void expect_verdict(enum hang_verdict expected, struct hang_signs signs, 
         expect(expected_s, limit_s);
 }
 
+/* A checkpoint is as good as a step. Without steps it tells only what its own pace does. */
+static void test_checkpoints(void **state)
+{
+    struct step_pace  saves = { 0 };
+    struct hang_signs signs = { .limit_s = 60, .step_s = 90, .has_checkpoint = true,
+                                .checkpoint_s = 59, .checkpoint_pace = &saves };
+    int               i;
+
+    (void)state;
+    expect_verdict(HANG_NO, signs, 0);
+    signs.checkpoint_s = 61;
+    expect_verdict(HANG_NO_STEP, signs, 60);
+    signs.step_s = -1;
+    signs.checkpoint_s = 1e6;
+    expect_verdict(HANG_NO, signs, 0); /* no pace */
+    for (i = 0; i < 4; i++)
+        step_pace_note(&saves, 100 * i);
+    signs.checkpoint_s = 999;
+    expect_verdict(HANG_NO, signs, 0);
+    signs.checkpoint_s = 1000;
+    expect_verdict(HANG_NO_CHECKPOINT, signs, 1000);
+    signs.limit_s = HANG_AUTO;
+    expect_verdict(HANG_NO_CHECKPOINT, signs, 1000);
+    signs.limit_s = 1001;
+    expect_verdict(HANG_NO, signs, 0);
+    signs.checkpoint_s = 1001;
+    expect_verdict(HANG_NO_CHECKPOINT, signs, 1001);
+}
+
 static void test_given_limit(void **state)
 {
     (void)state;
@@ -140,6 +169,7 @@ int main(void)
         cmocka_unit_test_setup(test_late_report, begin),
         cmocka_unit_test_setup(test_again, begin),
         cmocka_unit_test_setup(test_forgets, begin),
+        cmocka_unit_test_setup(test_checkpoints, begin),
         cmocka_unit_test_setup(test_given_limit, begin),
         cmocka_unit_test_setup(test_auto, begin),
     };

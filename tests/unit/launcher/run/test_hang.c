@@ -32,6 +32,7 @@ static bool           are_known, is_away; /* all peers have answered */
 static void           (*peers_done)(void *arg);
 static void          *peers_arg;
 static struct strlist lines;
+static struct checkpoint_log checkpoints;
 static char          *stacks; /* contents of stacks.txt */
 
 /* --- the others ------------------------------------------------------------- */
@@ -120,6 +121,7 @@ static int setup(void **state)
     run.flow = flow_new(NODES);
     flow_begin(run.flow, 0);
     flow_begin(run.flow, 1);
+    run.checkpoints = &checkpoints;
     hang_open(&run);
     steps_open(&run);
     stacks_open(&run);
@@ -134,6 +136,7 @@ static int teardown(void **state)
     stacks_free(run.stacks);
     flow_free(run.flow);
     outcome_clear(&run.outcome);
+    checkpoint_log_clear(&checkpoints);
     strlist_clear(&lines);
     free(stacks);
     stacks = NULL;
@@ -319,6 +322,43 @@ static void test_no_step(void **state)
     assert_non_null(strstr(text, "muster: last step: 11, of rank 1 60 s ago (found by: tqdm); they "
                                  "differ: step 11: rank 1, step 12: rank 0\n"));
     free(text);
+}
+
+/* The world has written that many checkpoints, every pause_s one, the last age_s ago. */
+static void saved(int count, double pause_s, double age_s)
+{
+    int i;
+
+    for (i = count - 1; i >= 0; i--) {
+        const double            at_s = clock_now_s() - age_s - i * pause_s;
+        const struct checkpoint checkpoint = { .path = "save", .says = "", .at_s = at_s,
+                                               .file_ns = (int64_t)(at_s * NS_PER_S) };
+
+        assert_true(checkpoint_log_add(&checkpoints, &checkpoint));
+    }
+}
+
+static void test_checkpoint_is_progress(void **state)
+{
+    (void)state;
+    stepped(0, 12, 1000, false);
+    saved(1, 0, 30);
+    expect_no_hang();
+    checkpoint_log_again(&checkpoints, 0); /* that was another generation */
+    hang_look(&run);
+    expect_told("peers secret 10.0.0.1 te1 te2;");
+}
+
+/* Ranks that report no steps, but write checkpoints. */
+static void test_no_checkpoint(void **state)
+{
+    (void)state;
+    saved(4, 100, 990);
+    expect_no_hang();
+    checkpoints.at_s -= 20;
+    hang_look(&run);
+    expect_told("peers secret 10.0.0.1 te1 te2;");
+    assert_non_null(strstr(run.outcome.cause_text, "no checkpoint from any rank for"));
 }
 
 /* Ranks may save a model after their last step, but not all night. */
@@ -516,6 +556,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_held_up, setup, teardown),
         cmocka_unit_test_setup_teardown(test_role_is_away, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_step, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_checkpoint_is_progress, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_no_checkpoint, setup, teardown),
         cmocka_unit_test_setup_teardown(test_last_step, setup, teardown),
         cmocka_unit_test_setup_teardown(test_silent_node, setup, teardown),
         cmocka_unit_test_setup_teardown(test_rank_with_steps_has_ended, setup, teardown),

@@ -43,12 +43,6 @@ void costs_class(struct run *of, const struct node *about, const char *class)
     told("%s is %s;", about->plan->host, class);
 }
 
-void costs_checkpoint(struct run *of)
-{
-    (void)of;
-    told("checkpoint;");
-}
-
 void phase_stop(struct run *of)
 {
     (void)of;
@@ -332,7 +326,7 @@ static void test_checkpoint(void **state)
     leave("te2", 100, "logout");
     forget_told();
     is_written();
-    expect_told("checkpoint;changed;");
+    expect_told("changed;");
     expect_departure(0, DEPARTURE_CLOUD, "spot", 100, 0);
     expect_departure(1, DEPARTURE_CLOUD, "logout", 100, 0);
     is_written();
@@ -372,7 +366,7 @@ static void test_checkpoint_of_the_last_generation(void **state)
     notice_change(&run, 600, "te2", "muster scale"); /* the ranks are new */
     expect_notice("te2", 600, "muster scale", SIGNAL);
     is_written();
-    expect_told("checkpoint;changed;");
+    expect_told("changed;");
 }
 
 static void test_no_checkpoint(void **state)
@@ -410,7 +404,7 @@ static void test_none_leaves(void **state)
     notice_change(&run, 600, "te2", "muster scale");
     expect_notice("te2", 600, "muster scale", SIGNAL); /* the first again */
     is_written();
-    expect_told("checkpoint;changed;");
+    expect_told("changed;");
 }
 
 /* For another world, or for the end of the run. */
@@ -426,7 +420,7 @@ static void test_the_ranks_must_still_save(void **state)
     assert_true(notice_was_given(run.notice));
     notice_change(&run, 600, "te2", "muster scale");
     is_written();
-    expect_told("checkpoint;stop;stop nodes;changed;");
+    expect_told("stop;stop nodes;changed;");
     assert_null(notice_change_due(run.notice)); /* there will be no other world */
 }
 
@@ -446,7 +440,7 @@ static void test_save(void **state)
     expect_notice("muster", 30, "muster must end", SIGNAL);
     assert_false(notice_save(&run));
     is_written();
-    expect_told("checkpoint;stop;stop nodes;changed;");
+    expect_told("stop;stop nodes;changed;");
     assert_true(stop_s > 20 && stop_s <= 30);
 }
 
@@ -509,7 +503,7 @@ static void test_change_after_a_checkpoint(void **state)
     (void)state;
     notice_change(&run, 600, "te2", "muster scale");
     is_written();
-    expect_told("checkpoint;changed;");
+    expect_told("changed;");
     assert_string_equal(notice_change_due(run.notice), "muster scale");
     notice_end(&run);
     assert_null(notice_change_due(run.notice));
@@ -544,7 +538,7 @@ static void test_a_node_still_leaves(void **state)
     notice_take_back(&run);
     assert_true(notice_was_given(run.notice));
     is_written();
-    expect_told("checkpoint;changed;");
+    expect_told("changed;");
 }
 
 int main(void)
