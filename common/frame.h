@@ -87,7 +87,7 @@ enum frame_type {
     FRAME_NOTICE,    /* A>L json: this node will leave;
                         L>A json: a node will leave, notify the ranks */
     FRAME_NOTICED,   /* A>L json: the ranks have been notified */
-    FRAME_CHECKPOINT, /* A>L json: there is a file newer than the notice */
+    FRAME_CHECKPOINT, /* A>L json: a checkpoint was written, or the look for one hangs */
     FRAME_SHARD,     /* A>L raw: a rank's request about shards of data; L>A: the answer */
     FRAME_FINISH,    /* L>A empty: all trees were sent; A>L raw: they are done; dangling links */
     FRAME_INPUT,     /* L>A raw: standard input of the ranks that get any; empty body: its end;

@@ -209,6 +209,25 @@ static void test_call(void **state)
     assert_string_equal(step_watch_form(&watch), "muster.step()");
 }
 
+/* How long ranks saved, it shows. */
+static void test_before(void **state)
+{
+    int i;
+
+    (void)state;
+    assert_int_equal(step_watch_before(&watch, 100), -1);
+    for (i = 0; i < 10; i++)
+        step_watch_call(&watch, i, -1, 10 * (i + 1));
+    assert_int_equal(step_watch_before(&watch, 9), -1);
+    assert_int_equal(step_watch_before(&watch, 10), 10);
+    assert_int_equal(step_watch_before(&watch, 59), 50);
+    assert_int_equal(step_watch_before(&watch, 1000), 100);
+    for (; i < 10 + STEP_WATCH_RECENT; i++)
+        step_watch_call(&watch, i, -1, 10 * (i + 1));
+    assert_int_equal(step_watch_before(&watch, 109), -1); /* too many have followed */
+    assert_int_equal(step_watch_before(&watch, 110), 110);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +240,7 @@ int main(void)
         cmocka_unit_test_setup(test_pattern, begin),
         cmocka_unit_test_setup(test_two_streams, begin),
         cmocka_unit_test_setup(test_call, begin),
+        cmocka_unit_test_setup(test_before, begin),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

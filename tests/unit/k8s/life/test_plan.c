@@ -310,6 +310,7 @@ static void test_retries(void **state)
         { -1, "", RESTART_EXIT_CODE, 0, 10, true },
         { -1, "", RESTART_ON_FAILURE, 2, 10, false },
         { EXIT_TIMEOUT, "Error", RESTART_ON_FAILURE, 0, 10, false },
+        { EXIT_NO_PROGRESS, "Error", RESTART_ON_FAILURE, 0, 10, false },
         { 7, "DeadlineExceeded", RESTART_ON_FAILURE, 0, 10, false },
         { 7, "Error", RESTART_ON_FAILURE, 0, 101, false },
     };
