@@ -225,7 +225,7 @@ struct agent {
     bool                  has_told_input;  /* input_frames.c: no rank takes input any more */
     struct idle           idle;            /* idle.c */
     struct kernel_watch  *kernel_watch;    /* kernel_watch.c; NULL: no rank was started */
-    struct checkpoint_watch *checkpoint_watch; /* checkpoint_watch.c; NULL: nobody looks */
+    struct checkpoint_watch *checkpoint_watch; /* checkpoint_watch.c; NULL: none */
     struct master_port    master_port;     /* master_port.c */
     struct ending         ending;          /* ending.c */
     struct event         *staying;         /* next_generation.c: before STAYING; else NULL */
@@ -348,9 +348,9 @@ void kernel_watch_look(struct agent *agent, int64_t ended_ns);
 void kernel_watch_end(struct agent *agent);
 void kernel_watch_close(struct agent *agent);
 
-/* checkpoint_watch.c. Looks for checkpoints while ranks run, if PLAN wants it. begin: the ranks of a
- * generation start. look_last: looks once more after they have ended; false: ending_maybe_done() is
- * called later. tell: sends a line of marker_line(). clear: the generation is over. */
+/* checkpoint_watch.c. Looks for checkpoints while ranks run, if PLAN wants it. begin: the ranks of
+ * a generation start. look_last: looks once more after they have ended; false: ending_maybe_done()
+ * is called later. tell: sends a line of marker_line(). clear: the generation is over. */
 void checkpoint_watch_begin(struct agent *agent);
 bool checkpoint_watch_look_last(struct agent *agent);
 void checkpoint_watch_tell(struct agent *agent, const json_t *line, bool is_noticed);

@@ -54,8 +54,8 @@ void step_watch_call(struct step_watch *watch, int64_t step, int64_t last, int64
 /* Returns the last step of the most exact form; -1: none, or it has no number. */
 int64_t step_watch_step(const struct step_watch *watch);
 
-/* Returns when the last step before at_ns has counted; -1: not known, as there was none, or too many
- * have followed. */
+/* Returns when the last step before at_ns has counted; -1: not known, as there was none, or too
+ * many have followed. */
 int64_t step_watch_before(const struct step_watch *watch, int64_t at_ns);
 
 /* Returns whose form it is, for the user: "DeepSpeed", "--progress". */

@@ -295,16 +295,15 @@ static bool fail(struct failure *failure, int exit_code, bool is_own, const char
     return true;
 }
 
-/* A deadline is final: the next attempt would exceed it, too. So is a run that muster has given up
- * since it made no progress. */
+/* A deadline is final: the next attempt would exceed it, too. One without progress would be, too. */
 static bool may_retry(const struct failure *failure, const struct job *job,
                       const struct observed *observed, int64_t now_s)
 {
     const struct attempts *attempts = &observed->attempts;
 
     if (job->restart == RESTART_NEVER || attempts->failures >= job->backoff_limit ||
-        (failure->is_own && failure->exit_code == EXIT_NO_PROGRESS) ||
-        (job->restart == RESTART_EXIT_CODE && failure->is_own))
+        (failure->is_own && (job->restart == RESTART_EXIT_CODE ||
+                             failure->exit_code == EXIT_NO_PROGRESS)))
         return false;
     return job->deadline_s == 0 ||
            (failure->exit_code != EXIT_TIMEOUT &&

@@ -181,8 +181,9 @@ static void tell_late(struct run *run, size_t index, double now_s)
     char        *text = xasprintf("no checkpoint for %.0f s%s%s, though one is usually written every "
                                   "%.0f s (%s)", since_s, role != NULL ? " from " : "",
                                   role != NULL ? role : "", median_s, log->path);
-    json_t      *own = json_pack("{s:o, s:f, s:f}", "path", event_string(log->path, EVENT_TEXT_MAX),
-                                 "since_s", since_s, "usual_s", median_s);
+    json_t      *own = json_pack("{s:o, s:f, s:f}", "path",
+                                 event_string(log->path, EVENT_TEXT_MAX), "since_s", since_s,
+                                 "usual_s", median_s);
 
     if (role != NULL)
         json_object_set_new(own, "role", json_string(role));

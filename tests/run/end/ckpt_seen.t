@@ -44,6 +44,30 @@ finish_run 30
 ok "none is said to be late" not grep -q 'no checkpoint for' err
 ok "nothing is left" no_leftovers
 
+# The child that looks hangs: here it is stopped.
+start env MUSTER_AGENT="$top_builddir/tests/run/agent/muster-agent" MUSTER_TEST_MARKER_S=1 \
+    muster --grace 1 --name hangs --ckpt-marker save/latest -H node1:1 sleep 1003
+watcher() { # the child of an agent of ours that has only its pipe
+    for file in /proc/[0-9]*/fd/3; do
+        child=${file#/proc/} child=${child%%/*}
+        [ -e "/proc/$child/fd/4" ] || ! is_ours "$child" ||
+            [ "$(cat "/proc/$child/comm" 2>/dev/null)" != muster-agent ] || return 0
+    done
+    return 1
+}
+runs() {
+    muster status hangs >state 2>/dev/null && grep -q ': running, ' state
+}
+ok "the ranks run" wait_for 30 runs # so the agent and its guard have more than that
+ok "a child of the agent looks" wait_for 30 watcher
+kill -STOP "$child"
+ok "storage that does not answer is named" wait_for 30 grep -Eq \
+    '^muster: warning: node1: the storage does not answer: a look at save/latest has not come back for [0-9]+ s$' err
+kill -CONT "$child"
+run muster stop hangs
+finish_run 30
+ok "nothing is left" no_leftovers
+
 # Each generation fails at the same step, at once after its last checkpoint.
 script_file fails <<'END'
 #!/bin/sh

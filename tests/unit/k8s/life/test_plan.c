@@ -302,7 +302,6 @@ static void test_retries(void **state)
         bool             is_retried;
     } rows[] = {
         { 7, "Error", RESTART_ON_FAILURE, 0, 10, true },
-        { 7, "Error", RESTART_ON_FAILURE, 1, 10, true },
         { 7, "Error", RESTART_ON_FAILURE, 2, 10, false },
         { 7, "Error", RESTART_NEVER, 0, 10, false },
         { 7, "Error", RESTART_EXIT_CODE, 0, 10, false },

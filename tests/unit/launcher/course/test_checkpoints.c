@@ -1,5 +1,5 @@
-/* test_checkpoints.c - checkpoints that agents have seen: what is kept of them, who hears of one that
- * is late, and what no agent sends
+/* test_checkpoints.c - checkpoints that agents have seen: what is kept of them, one that is late,
+ * and what no agent sends
  *
  * The test plays the costs.
  * SPDX-License-Identifier: Apache-2.0
@@ -79,8 +79,9 @@ static void written(int file_s, double age_s)
 
 static void stepped(int step)
 {
-    json_t      *body = json_pack("{s:[{s:i, s:s, s:i, s:i, s:f, s:b}]}", "ranks", "rank", 0, "form",
-                                  "tqdm", "step", step, "count", 1, "age_s", 0.0, "last", 0);
+    json_t      *body = json_pack("{s:[{s:i, s:s, s:i, s:i, s:f, s:b}]}", "ranks", "rank", 0,
+                                  "form", "tqdm", "step", step, "count", 1, "age_s", 0.0, "last",
+                                  0);
     struct error err;
 
     assert_int_equal(steps_take(&run, &node[0], body, &err), 0);

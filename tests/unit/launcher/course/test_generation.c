@@ -54,26 +54,6 @@ static void test_restart(void **state)
     assert_int_equal(run.outcome.first_rank, 0);
 }
 
-static void test_no_progress(void **state)
-{
-    (void)state;
-    options.max_restarts = 5;
-    options.max_no_progress = 2;
-    knows_progress = true;
-    begin();
-    rank_ends(1, 3);
-    over_then("restart;same place;prepare;");
-    runs();
-    rank_ends(1, 4);
-    over_then("leave;");
-    generation_end(&run);
-    assert_int_equal(outcome_status(&run.outcome), EXIT_NO_PROGRESS);
-    assert_string_equal(run.outcome.given_up,
-                        "no progress: 2 generations in a row did not get beyond step 5 (found by: "
-                        "tqdm), nor to a newer checkpoint than save/latest; find out why before "
-                        "you start it again (--max-no-progress, exit status 79)");
-}
-
 static void test_no_restarts(void **state)
 {
     (void)state;
@@ -579,7 +559,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_all_is_well),
         TEST(test_restart),
-        TEST(test_no_progress),
         TEST(test_no_restarts),
         TEST(test_delay),
         TEST(test_interrupted),

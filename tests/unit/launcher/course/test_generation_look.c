@@ -526,6 +526,26 @@ static void test_pool_ends(void **state)
 #define TEST(name)                                                                             \
     cmocka_unit_test_setup_teardown(name, generation_fixture_begin, generation_fixture_end)
 
+static void test_no_progress(void **state)
+{
+    (void)state;
+    options.max_restarts = 5;
+    options.max_no_progress = 2;
+    knows_progress = true;
+    begin();
+    rank_ends(1, 3);
+    over_then("restart;same place;prepare;");
+    runs();
+    rank_ends(1, 4);
+    over_then("leave;");
+    generation_end(&run);
+    assert_int_equal(outcome_status(&run.outcome), EXIT_NO_PROGRESS);
+    assert_string_equal(run.outcome.given_up,
+                        "no progress: 2 generations in a row did not get beyond step 5 (found by: "
+                        "tqdm), nor to a newer checkpoint than save/latest; find out why before "
+                        "you start it again (--max-no-progress, exit status 79)");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -562,6 +582,7 @@ int main(void)
         TEST(test_finished),
         TEST(test_not_finished),
         TEST(test_pool_ends),
+        TEST(test_no_progress),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
