@@ -295,18 +295,17 @@ static bool fail(struct failure *failure, int exit_code, bool is_own, const char
     return true;
 }
 
-/* A deadline is final: the next attempt would exceed it, too. One without progress would be, too. */
+/* Another attempt would exceed the deadline, too, or make no progress again. */
 static bool may_retry(const struct failure *failure, const struct job *job,
                       const struct observed *observed, int64_t now_s)
 {
     const struct attempts *attempts = &observed->attempts;
+    bool is_final = job->restart == RESTART_EXIT_CODE || failure->exit_code == EXIT_NO_PROGRESS;
 
     if (job->restart == RESTART_NEVER || attempts->failures >= job->backoff_limit ||
-        (failure->is_own && (job->restart == RESTART_EXIT_CODE ||
-                             failure->exit_code == EXIT_NO_PROGRESS)))
+        (failure->is_own && is_final))
         return false;
-    return job->deadline_s == 0 ||
-           (failure->exit_code != EXIT_TIMEOUT &&
+    return job->deadline_s == 0 || (failure->exit_code != EXIT_TIMEOUT &&
             (attempts->started_s == 0 || now_s - attempts->started_s < job->deadline_s));
 }
 

@@ -178,8 +178,8 @@ static void tell_late(struct run *run, size_t index, double now_s)
     const struct checkpoint_log *log = &run->checkpoints[index];
     const char                  *role = world_at(run, index)->role_name;
     const double median_s = checkpoint_log_median_s(log), since_s = now_s - log->since_s;
-    char        *text = xasprintf("no checkpoint for %.0f s%s%s, though one is usually written every "
-                                  "%.0f s (%s)", since_s, role != NULL ? " from " : "",
+    char        *text = xasprintf("no checkpoint for %.0f s%s%s, though one is usually written "
+                                  "every %.0f s (%s)", since_s, role != NULL ? " from " : "",
                                   role != NULL ? role : "", median_s, log->path);
     json_t      *own = json_pack("{s:o, s:f, s:f}", "path",
                                  event_string(log->path, EVENT_TEXT_MAX), "since_s", since_s,

@@ -242,7 +242,7 @@ static enum policy_why why_not(const struct policy *policy, const struct policy_
         return POLICY_WHY_CLASS;
     if (event->are_alike && is_young_again(policy, event))
         return POLICY_WHY_YOUNG;
-    if (has_stalled(policy, rules, event)) /* whoever starts the run again must know it */
+    if (has_stalled(policy, rules, event))
         return POLICY_WHY_NO_PROGRESS;
     return policy->restarts >= rules->max_restarts ? POLICY_WHY_USED_UP : POLICY_WHY_RESTART;
 }

@@ -33,7 +33,7 @@ void steps_make_room(struct run *run);
 /* Handles STEPS. -1 with err: the body is not what doc/PROTOCOL says. */
 int steps_take(struct run *run, const struct node *node, const json_t *body, struct error *err);
 
-/* Returns how far the steps of that world have come: a role, or the plan without roles. Borrowed. */
+/* Returns how far the steps of that world have come (a role, or the plan without roles). */
 const struct step_reach *steps_reach(const struct run *run, const struct plan *world);
 
 /* Returns the highest step of all generations of a world, which may be one role, or the plan; -1:
