@@ -49,6 +49,42 @@ FORM=none fails 1 5 0 5 $two
 is "ranks that report no steps go on" "$rc $(lived)" "0 6"
 fails 1 5 -1 5 --max-no-progress 2 $two
 is "ranks that come less far each time do not" "$rc $(lived)" "79 3"
+
+# Each role has generations and steps of its own. Only the second one fails.
+script_file role <<'END'
+#!/bin/sh
+echo "$RANK $MUSTER_GENERATION" >>lives
+echo "step: 5  loss:  2.5"
+exit $((10 + MUSTER_GENERATION))
+END
+rm lives
+run muster --restart=role --max-restarts 9 --restart-delay 0 --grace 1 --max-no-progress 2 $two \
+    --role data:1 sleep 1003 : --role train:1 ./role
+is "a role whose generations make no progress ends the run" "$rc $(lived)" "79 3"
+ok "... which names it" grep -q 'no restart of train: no progress: 2 generations in a row did not get beyond step 5 ' err
+
+# Generations that a drained node ends do not count.
+script_file drained <<'END'
+#!/bin/sh
+echo "$RANK $MUSTER_GENERATION" >>lives
+trap 'exit 3' USR1
+[ "$RANK" != 0 ] || echo "step: 5  loss:  2.5"
+while :; do sleep 0.1; done
+END
+: >lives
+start muster --name drains --max-no-progress 1 --restart-delay 0 --grace 1 --spares 2 -H node1:1,node2:1,node3:1 ./drained
+for generation in 0 1 2; do
+    ok "generation $generation runs" wait_for 30 grep -qx "0 $generation" lives
+    seen() {
+        muster status --json state.json drains >state &&
+            json_says state.json "d['generation'] == $generation and d['ranks'][0].get('step') == 5"
+    }
+    ok "... and reports its step" wait_for 30 seen
+    [ $generation = 2 ] || ok "... its node is drained" muster drain --within 60 drains node$((generation + 1))
+done
+ok "drained nodes are no lack of progress" not grep -q 'no progress' err
+run muster stop drains
+finish_run 30
 }
 ok "nothing is left" no_leftovers
 finish
