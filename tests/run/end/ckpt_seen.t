@@ -75,6 +75,7 @@ script_file fails <<'END'
 [ "$RANK" = 0 ] || exit 0
 echo "$MUSTER_GENERATION" >>lives
 echo "step: 5  loss:  2.5"
+sleep 0.5 # the first look is over, the next one has not come
 [ $MUSTER_GENERATION -ge $UNTIL ] || { echo saved >save/new && mv save/new save/latest; }
 [ $MUSTER_GENERATION -lt $GOOD ] || exit 0
 exit $((10 + MUSTER_GENERATION))
@@ -82,7 +83,7 @@ END
 fails() { # GOOD UNTIL
     rm -f lives
     # shellcheck disable=SC2086
-    run muster --env GOOD=$1 --env UNTIL=$2 --grace 1 --restart-delay 0 --max-restarts 10 \
+    run muster --env GOOD=$1 --env UNTIL=$2 --grace 1 --restart-delay 0.2 --max-restarts 10 \
         --max-no-progress 2 --ckpt-marker save/latest $two ./fails
 }
 fails 5 9
