@@ -7,7 +7,6 @@
 
 #include <ctype.h>
 #include <limits.h>
-#include <regex.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,6 @@
 #include <unistd.h>
 
 #include "elastic/exit_class.h"
-#include "elastic/leave_out.h"
 #include "elastic/next_world.h"
 #include "number.h"
 #include "options/address.h"
@@ -24,7 +22,6 @@
 #include "xalloc.h"
 
 #define SPOT_URL_MAX 1000
-#define PROGRESS_MAX 1000
 
 static void *field_of(struct options *options, const struct option_row *row);
 static int   parse_flag(const char *value, bool *on, struct error *err);
@@ -305,44 +302,6 @@ int set_restart_on(struct options *options, const struct option_row *row, const 
 
     if (value[0] != '\0' && restart_on_parse(value, &on, err) < 0)
         return -1;
-    return set_text(options, row, value, err);
-}
-
-int set_leave_out(struct options *options, const struct option_row *row, const char *value,
-                  struct error *err)
-{
-    return leave_out_parse(value, field_of(options, row), err);
-}
-
-int set_progress(struct options *options, const struct option_row *row, const char *value,
-                 struct error *err)
-{
-    regex_t pattern;
-    char    why[200];
-    int     rc;
-
-    if (strlen(value) > PROGRESS_MAX)
-        return err_set(err, "it is longer than %d bytes", PROGRESS_MAX);
-    rc = regcomp(&pattern, value, REG_EXTENDED);
-    if (rc != 0) {
-        regerror(rc, &pattern, why, sizeof why);
-        return err_set(err, "'%.100s' is not an extended regular expression: %s", value, why);
-    }
-    regfree(&pattern);
-    return set_text(options, row, value, err);
-}
-
-/* It is a program of the nodes, so only they can look for it. */
-int set_health_check(struct options *options, const struct option_row *row, const char *value,
-                     struct error *err)
-{
-    if (value[0] == '\0' || strlen(value) >= PATH_MAX)
-        return err_set(err, "it is empty or too long; it names a program on the nodes");
-    if (value[0] != '/' && strchr(value, '/') != NULL)
-        return err_set(err, "'%.200s' is neither an absolute path nor a name on PATH", value);
-    if (strchr(value, ' ') != NULL)
-        return err_set(err, "'%.200s' has a blank; the program gets no arguments: put the command "
-                            "into a script", value);
     return set_text(options, row, value, err);
 }
 

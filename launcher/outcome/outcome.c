@@ -5,7 +5,6 @@
 
 #include "outcome/outcome.h"
 
-#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -360,11 +359,6 @@ void outcome_tell(struct outcome *outcome)
     cautions_tell(&outcome->cautions);
 }
 
-bool rank_end_is_failure(const struct rank_end *end)
-{
-    return end->ended && !end->after_stop && rank_end_code(end) != 0;
-}
-
 int outcome_first_rank(const struct outcome *outcome, const struct plan *world)
 {
     int rank, first = -1;
@@ -570,34 +564,4 @@ static bool is_service(const struct outcome *outcome, int rank)
     const struct plan *world = plan_world_of_rank(outcome->plan, rank);
 
     return world->role_name != NULL && world->options->service;
-}
-
-/* A rank that could not be started has 126 or 127 in code. */
-int rank_end_code(const struct rank_end *end)
-{
-    if (end->signal != 0)
-        return 128 + end->signal;
-    if (end->error != NULL && end->code == 0)
-        return EXIT_CANNOT_EXECUTE;
-    return end->code;
-}
-
-/* --- texts --------------------------------------------------------------- */
-
-void rank_end_words(const struct rank_end *end, char *text, size_t size)
-{
-    if (!end->ended) {
-        snprintf(text, size, "%s", end->started ? "fate unknown" : "was not started");
-    } else if (end->error != NULL) {
-        snprintf(text, size, "could not be started: %s", end->error);
-    } else if (end->signal != 0) {
-        snprintf(text, size, "killed by %s%s%s%s", signal_name(end->signal).text,
-                 end->core ? " (core dumped)" : "",
-                 end->oom != NULL ? ": the kernel's OOM killer, " : "",
-                 end->oom != NULL ? end->oom : "");
-    } else if (end->code > 128 && end->code < 128 + SIGRTMIN) {
-        snprintf(text, size, "exit %d (128 + %s)", end->code, signal_name(end->code - 128).text);
-    } else {
-        snprintf(text, size, "exit %d", end->code);
-    }
 }
