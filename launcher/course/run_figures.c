@@ -34,6 +34,13 @@ static void count_ranks(const struct run *run, const struct plan *world, int cou
 static enum rank_state state_of(const struct run *run, const struct node *node, int rank);
 static void add_steps(struct metrics_text *text, const struct run *run);
 static void add_range(struct metrics_text *text, const struct run *run, bool is_highest);
+static void add_checkpoints(struct metrics_text *text, const struct run *run);
+static void add_each(struct metrics_text *text, const struct run *run, const char *name,
+                     const char *unit, const char *help,
+                     double (*value)(const struct checkpoint_log *log));
+static double count_of(const struct checkpoint_log *log);
+static double age_of(const struct checkpoint_log *log);
+static double save_of(const struct checkpoint_log *log);
 static void add_restarts(struct metrics_text *text, const struct run_figures *figures);
 static void add_costs(struct metrics_text *text, struct run *run);
 static void add_heartbeats(struct metrics_text *text, const struct run *run);
@@ -87,7 +94,11 @@ char *run_figures_text(const struct run_figures *figures, struct run *run,
     add_state(&text, figures, run);
     add_ranks(&text, run);
     add_steps(&text, run);
+    add_checkpoints(&text, run);
     add_restarts(&text, figures);
+    metrics_text_one(&text, METRICS_GAUGE, "muster_suspects", NULL,
+                     (double)json_array_size(run->outcome.suspects),
+                     "Nodes that have spoilt a generation of this run");
     add_costs(&text, run);
     add_heartbeats(&text, run);
     metrics_text_one(&text, METRICS_COUNTER, "muster_output_bytes", "bytes",
@@ -251,6 +262,56 @@ static void add_range(struct metrics_text *text, const struct run *run, bool is_
     }
 }
 
+/* --- checkpoints ---------------------------------------------------------------------- */
+
+static void add_checkpoints(struct metrics_text *text, const struct run *run)
+{
+    add_each(text, run, "muster_checkpoints", NULL, "Checkpoints that were written", count_of);
+    add_each(text, run, "muster_checkpoint_age_seconds", "seconds",
+             "Since the last checkpoint was written", age_of);
+    add_each(text, run, "muster_checkpoint_save_seconds", "seconds",
+             "From the last step before it until the last checkpoint was written", save_of);
+}
+
+/* Adds the figure of each world that has it: not negative. */
+static void add_each(struct metrics_text *text, const struct run *run, const char *name,
+                     const char *unit, const char *help,
+                     double (*value)(const struct checkpoint_log *log))
+{
+    struct metrics_label label[] = { { NULL, NULL }, { 0 } };
+    bool                 is_begun = false;
+    size_t               i;
+
+    for (i = 0; i < worlds(run) && run->checkpoints != NULL; i++) {
+        if (value(&run->checkpoints[i]) < 0)
+            continue;
+        if (!is_begun)
+            metrics_text_family(text, unit == NULL ? METRICS_COUNTER : METRICS_GAUGE, name, unit,
+                                help);
+        is_begun = true;
+        if (world_at(run, i)->role_name != NULL)
+            label[0] = (struct metrics_label){ "role", world_at(run, i)->role_name };
+        metrics_text_add(text, value(&run->checkpoints[i]), label);
+    }
+}
+
+static double count_of(const struct checkpoint_log *log)
+{
+    return log->count > 0 ? (double)log->count : -1;
+}
+
+static double age_of(const struct checkpoint_log *log)
+{
+    const double age_s = clock_now_s() - log->at_s;
+
+    return log->count == 0 ? -1 : age_s > 0 ? age_s : 0;
+}
+
+static double save_of(const struct checkpoint_log *log)
+{
+    return log->count > 0 ? log->save_s : -1;
+}
+
 /* --- restarts and costs ----------------------------------------------------------------- */
 
 static void add_restarts(struct metrics_text *text, const struct run_figures *figures)
@@ -262,6 +323,7 @@ static void add_restarts(struct metrics_text *text, const struct run_figures *fi
                    { POLICY_END_HANG, "hang" },
                    { POLICY_END_NODE, "node" },
                    { POLICY_END_NO_START, "no_start" },
+                   { POLICY_END_UNFIT, "unfit" },
                    { POLICY_END_CHANGE, "change" } };
     struct metrics_label label[] = { { "cause", NULL }, { 0 } };
     size_t               i;

@@ -105,9 +105,9 @@ const struct option_row option_table[] = {
 
     { .group = "Hosts and slots", .name = "hostfile", .letter = 'H', .arg = "FILE",
       .initial = "/job/hostfile", .set = set_hostfile, .letter_set = set_host_argument,
-      .commands = FOR_NODES, DEEPSPEED, .help = "hosts, one per line" },
+      .commands = FOR_NODES, DEEPSPEED, .help = "hosts; or -H te1:4,te2:4" },
     { .name = "hosts", .arg = "LIST", .set = set_hosts, .commands = FOR_NODES,
-      .help = "list of hosts: te1:4,node[01-16]:8 (or -H LIST)" },
+      .flags = OPTION_RARE_IN_RUN, .help = "list of hosts: te1:4,node[01-16]:8 (or -H LIST)" },
     { .name = "host-discovery-script", .arg = "FILE", .set = set_discovery_script,
       FIELD(discovery_script), .commands = FOR(RUN), RARE,
       .help = "program that prints the hosts, run every second" },

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "clock.h"
 #include "course/run_figures.h"
 #include "hook/event_hook.h"
 #include "run/costs.h"
@@ -210,6 +211,31 @@ static void steps(void **state)
     expect_samples("muster_step_interval_seconds 2");
 }
 
+static void checkpoints_and_suspects(void **state)
+{
+    const struct checkpoint first = { (char *)"latest", (char *)"", 1000, 10, 1.5 };
+    const struct checkpoint second = { (char *)"latest", (char *)"", 2000, 20, -1 };
+    struct checkpoint_log   log = { 0 };
+
+    (void)state;
+    run.checkpoints = &log;
+    expect_none("muster_checkpoint");
+    expect_samples("muster_suspects 0");
+    checkpoint_log_add(&log, &first);
+    expect_samples("muster_checkpoints_total 1;muster_checkpoint_save_seconds 1.5");
+    checkpoint_log_add(&log, &second);
+    expect_samples("muster_checkpoints_total 2");
+    expect_none("muster_checkpoint_save_seconds");
+    log.at_s = clock_now_s() + 1; /* the clock of the file server is ahead */
+    expect_none("muster_checkpoint_age_seconds{run_id=\"1234\"} -");
+    checkpoint_log_clear(&log);
+    run.checkpoints = NULL;
+    outcome_suspect(&run.outcome, "te1", "kernel: Xid 79", true);
+    outcome_suspect(&run.outcome, "te2", "kernel: Xid 79", false);
+    outcome_trust(&run.outcome, "te1");
+    expect_samples("muster_suspects 1");
+}
+
 static void evidence_of_all_generations(void **state)
 {
     (void)state;
@@ -269,6 +295,7 @@ int main(void)
         TEST(ranks_by_state),
         TEST(a_rank_that_was_stopped_has_not_failed),
         TEST(steps),
+        TEST(checkpoints_and_suspects),
         TEST(evidence_of_all_generations),
         TEST(heartbeats),
         TEST(events_and_the_end),
