@@ -27,7 +27,11 @@
 #define FRAME_RANKS_MAX    1024        /* ranks of one node */
 #define FRAME_WORLD_MAX    (1 << 20)   /* ranks of a run */
 #define FRAME_SOCKET_MAX   96          /* name of a reconnect socket: sun_path holds 108 */
-#define FRAME_HEALTH_S     150.0       /* for the checks of a node before READY */
+/* For the checks of a node before READY: always; until its GPUs are free of the last generation;
+ * and if PLAN has "health_check". */
+#define FRAME_HEALTH_S         30.0
+#define FRAME_HEALTH_FREE_S    50.0
+#define FRAME_HEALTH_PROGRAM_S 60.0
 #define FRAME_TASK_LINE_MAX  (64u << 10) /* bytes of one line of a task */
 #define FRAME_TASK_LINES_MAX 4096        /* lines of one task */
 #define FRAME_TASK_BYTES_MAX (2u << 20)  /* bytes of all its lines */

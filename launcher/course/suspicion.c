@@ -200,6 +200,7 @@ static void judge_node(struct run *run, const struct leave_out_end *end, size_t 
         run_goes_on(run) && leave_out_node(&suspicion->state, end, pool_members(run),
                                            &run->rules.members, which, spoiler.reason,
                                            event->now_s);
+    event->is_cured = event->is_cured || spoiler.is_left_out;
     if (spoiler.is_left_out && spoiler.has_evidence && end->sign[sign].is_broken)
         event->end = POLICY_END_NODE;
     suspicion->spoiler = xreallocarray(suspicion->spoiler, suspicion->count + 1,

@@ -200,10 +200,10 @@ static bool is_port(const struct policy *policy, const struct policy_rules *rule
 }
 
 /* A generation that ended since the world changes is no sign of a fault; nor is one whose ranks
- * never started. */
+ * never started. Without the node that was the cause, the next ones may do better. */
 static void count_stall(struct policy *policy, const struct policy_event *event)
 {
-    if (event->has_progressed)
+    if (event->has_progressed || event->is_cured)
         policy->stalls = 0;
     else if (event->is_progress_known && is_failure(event))
         policy->stalls++;

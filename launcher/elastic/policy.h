@@ -104,6 +104,7 @@ struct policy_event {
     double lived_s;        /* of the generation, from GO until it ended */
     double ended_s;        /* how long ago it ended */
     bool   is_progress_known; /* steps with numbers, or checkpoints, were seen in any generation */
+    bool   is_cured;       /* a node that has spoilt it has no place in the next one */
     bool   has_progressed; /* beyond the steps of all earlier generations, or to a new checkpoint */
     /* Only for END_RANK: */
     int    code;           /* as in a shell */

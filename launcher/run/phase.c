@@ -26,8 +26,7 @@
 #include "transport/conn_sudo.h"
 #include "xalloc.h"
 
-/* For READY; a venv script alone may take 20 s. */
-#define PREPARE_S         (40.0 + FRAME_HEALTH_S)
+#define PREPARE_S         40.0 /* for READY; a venv script alone may take 20 s */
 #define REPLACE_SURE_S    10.0 /* beyond what the launcher of a replaced run may take */
 #define LEAVE_S           5.0  /* for an agent that must leave */
 #define RECONNECT_STAGE_S 5.0  /* for each stage of a reconnect */
@@ -45,6 +44,7 @@ static void         enter_phase(struct run *run, enum phase_now now);
 static void         enter_preparing(struct run *run);
 static void         send_plan(struct run *run, struct node *node, const struct plan *plan,
                               size_t index, struct plan_terms *terms);
+static double       health_s(const struct run *run);
 static double       window_s(const struct run *run, const struct node *node);
 static double       replace_s(const struct run *run);
 static double       between(double least_s, double s, double most_s);
@@ -376,9 +376,16 @@ static void send_plan(struct run *run, struct node *node, const struct plan *pla
         node_fail(node, "plan", EXIT_USAGE, "pass large data in a file", "%s", err.text);
     } else {
         node_send_plan(node, frames);
-        node_enter(node, NODE_PREPARING, PREPARE_S + terms->replace_s);
+        node_enter(node, NODE_PREPARING, PREPARE_S + health_s(run) + terms->replace_s);
     }
     evbuffer_free(frames);
+}
+
+/* Returns how long a node may check whether it is fit for ranks. */
+static double health_s(const struct run *run)
+{
+    return FRAME_HEALTH_S + (plan_is_first(run->plan) ? 0 : FRAME_HEALTH_FREE_S) +
+           (run->options->health_check != NULL ? FRAME_HEALTH_PROGRAM_S : 0);
 }
 
 /* Returns how long an agent waits for a reconnect. */

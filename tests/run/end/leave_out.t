@@ -17,6 +17,7 @@ script_file job <<'END_OF_RANK'
 for rank in 0 1; do
     until [ -e "met.$MUSTER_GENERATION.$rank" ] || [ "$WORLD_SIZE" = 1 ]; do sleep 0.02; done
 done
+echo "step 5"
 case " $bad " in
 *" $MUSTER_HOST "*) exit 3 ;;
 *" rank$RANK "*)
@@ -127,6 +128,9 @@ is "different nodes in turn: none leaves" "$rc $(left_out s)" "5 []"
 # shellcheck disable=SC2086
 last=1 job node2 $spare --max-restarts 5 --leave-out 1
 is "--leave-out=1: after one" "$rc $(changes) $(grep -c 'restarts used: 1 of 5' err)" "0 node3 takes the place of node2 1"
+# shellcheck disable=SC2086
+last=4 job node2 $spare --max-restarts 5 --leave-out 4 --progress 'step ([0-9]+)'
+is "after it is gone --max-no-progress counts anew" "$rc $(left_out '[one["generation"] for one in s]')" "0 [3]"
 # shellcheck disable=SC2086
 job node2 $spare --max-restarts 3 --leave-out never
 is "--leave-out=never" "$rc $(left_out s) $(changes)" "3 [] "

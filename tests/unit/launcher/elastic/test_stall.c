@@ -20,7 +20,8 @@ static struct policy_event failed(int code)
 }
 
 /* Each letter is the end of a generation: p with progress, f a failure without, h a hang, n a lost
- * node, c a change of the world, 0 before a rank was started, u of a run that reports nothing. */
+ * node, c a change of the world, 0 before a rank was started, u of a run that reports nothing, l a
+ * failure whose node is left out. */
 static void test_no_progress(void **state)
 {
     static const struct {
@@ -35,6 +36,7 @@ static void test_no_progress(void **state)
         { "pfcff", 3, POLICY_WHY_NO_PROGRESS }, { "pffccc", 3, POLICY_WHY_CHANGE },
         { "pffc000", 3, POLICY_WHY_CHANGE },   { "pfnn", 3, POLICY_WHY_NO_PROGRESS },
         { "pnnf", 3, POLICY_WHY_NO_PROGRESS }, { "pffffff", 0, POLICY_WHY_RESTART },
+        { "pffl", 3, POLICY_WHY_RESTART },     { "pfflfff", 3, POLICY_WHY_NO_PROGRESS },
         { "pf", 1, POLICY_WHY_NO_PROGRESS },   { "pffffffff", 8, POLICY_WHY_NO_PROGRESS },
     };
     size_t i, n;
@@ -62,6 +64,7 @@ static void test_no_progress(void **state)
                                      : POLICY_END_RANK;
             event.lived_s = end == '0' ? 0 : POLICY_LONG_S + 1;
             event.is_progress_known = end != 'u';
+            event.is_cured = end == 'l';
             event.has_progressed = end == 'p';
             action = policy_next(&policy, &rules, &members, &event);
             if (cases[i].ends[n + 1] != '\0' && action.what == POLICY_DO_END)
