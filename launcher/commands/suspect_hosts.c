@@ -29,11 +29,13 @@ static bool  is_named(const struct selection *hosts, const char *host);
 void suspect_hosts_exclude(struct options *options)
 {
     struct suspects list;
+    struct error    err;
     size_t          i;
 
     if (!options->exclude_suspects)
         return;
-    read_all(&list);
+    if (suspects_read(&list, &err) < 0)
+        log_warn("--exclude-suspects: %s", err.text);
     for (i = 0; i < list.count; i++)
         strlist_add(&options->suspects, list.item[i].host);
     suspects_clear(&list);
@@ -90,12 +92,13 @@ void suspect_hosts_print(FILE *out)
     suspects_clear(&list);
 }
 
+/* Of a directory that cannot be read the user has a warning already: the runs are beside it. */
 static void read_all(struct suspects *list)
 {
     struct error err;
 
     if (suspects_read(list, &err) < 0)
-        log_warn("the suspects of earlier runs are not known: %s", err.text);
+        log_info("the suspects of earlier runs are not known: %s", err.text);
 }
 
 /* "te2: REASON (3 h ago, run 20261130-103000-c3d4)" */

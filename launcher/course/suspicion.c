@@ -48,7 +48,6 @@ struct suspicion {
     struct spoiler  *spoiler;
     size_t           count;
     size_t           wrong; /* a member that was left out without a reason; MEMBERSHIP_NONE */
-    struct strlist   known; /* the hosts that history/suspects.h has from us */
     struct writing  *last;  /* NULL: nothing was written */
 };
 
@@ -101,7 +100,6 @@ void suspicion_close(struct suspicion *suspicion)
     while (suspicion->count > 0)
         free(suspicion->spoiler[--suspicion->count].reason);
     free(suspicion->spoiler);
-    strlist_clear(&suspicion->known);
     free(suspicion);
 }
 
@@ -296,7 +294,8 @@ static void tell_spoiler(struct run *run, const struct spoiler *spoiler, bool go
                        : goes_on   ? "stays, since no other node can take its place"
                                    : "a suspect, of which the next run will warn";
 
-    if (!is_left_out && (!spoiler->has_evidence || strlist_has(&run->suspicion->known, host))) {
+    if (!is_left_out &&
+        (!spoiler->has_evidence || outcome_is_suspect(&run->outcome, host))) {
         log_info("%s: %s", host, spoiler->reason);
         return;
     }
@@ -319,12 +318,8 @@ static void keep(struct run *run, const char *host, const char *reason)
     struct writing   *writing;
     char             *directory = suspects_directory();
 
-    if (directory == NULL || (reason != NULL && strlist_has(&suspicion->known, host))) {
-        free(directory);
+    if (directory == NULL)
         return;
-    }
-    if (reason != NULL)
-        strlist_add(&suspicion->known, host);
     writing = xcalloc(1, sizeof *writing);
     *writing = (struct writing){
         .before = suspicion->last,

@@ -154,11 +154,12 @@ void outcome_unreached(struct outcome *outcome, json_t *pairs); /* takes over pa
 /* A node has sent EVIDENCE, with this body. */
 void outcome_evidence(struct outcome *outcome, size_t node, const json_t *body);
 
-/* This node has spoilt the generation, for that reason; the run goes on without it, or not. And:
- * it was not this node. outcome_json.c. */
+/* outcome_json.c: this node has spoilt the generation, for that reason; the run goes on without
+ * it, or not. It was not this node after all. Has it spoilt a generation of this run? */
 void outcome_suspect(struct outcome *outcome, const char *host, const char *reason,
                      bool is_left_out);
 void outcome_trust(struct outcome *outcome, const char *host);
+bool outcome_is_suspect(const struct outcome *outcome, const char *host);
 
 /* Before the start: something looks wrong at a host, and the run starts even so. The report of a
  * failure repeats it. outcome_tell() warns of what the user has not read yet. */

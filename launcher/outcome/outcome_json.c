@@ -17,6 +17,7 @@ static json_t *json_of_node(const struct outcome *outcome, size_t node);
 static json_t *json_of_cleaned(const struct node_cleaned *cleaned);
 static json_t *json_of_pace(const struct outcome *outcome, size_t node);
 static json_t *unix_time(bool is_known, int64_t at_ns);
+static bool    is_of(const json_t *suspect, const char *host);
 static json_t *text_or_null(const char *text);
 
 json_t *outcome_json(const struct outcome *outcome, bool with_values)
@@ -173,8 +174,20 @@ void outcome_trust(struct outcome *outcome, const char *host)
     size_t i = json_array_size(outcome->suspects);
 
     while (i-- > 0)
-        if (strcmp(json_string_value(json_object_get(json_array_get(outcome->suspects, i),
-                                                     "node")),
-                   host) == 0)
+        if (is_of(json_array_get(outcome->suspects, i), host))
             json_array_remove(outcome->suspects, i);
+}
+
+bool outcome_is_suspect(const struct outcome *outcome, const char *host)
+{
+    const json_t *suspect;
+    size_t        i;
+
+    json_array_foreach(outcome->suspects, i, suspect) if (is_of(suspect, host)) return true;
+    return false;
+}
+
+static bool is_of(const json_t *suspect, const char *host)
+{
+    return strcmp(json_string_value(json_object_get(suspect, "node")), host) == 0;
 }

@@ -83,6 +83,8 @@ job '' -H node2:1 --exclude-suspects
 is "no host is left: 2" "$rc $(grep -c 'muster clean --suspects forgets the suspects' err)" "2 1"
 job '' -H $three --exclude-suspects --include node1@node2
 is "... with --include" "$rc $(json end.json '[n["host"] for n in d["nodes"]]')" "0 ['node1']"
+XDG_STATE_HOME=/dev/null job '' -H $three --exclude-suspects
+is "a directory that cannot be read: a warning" "$rc $(grep -c '^muster: warning: --exclude-suspects: /dev/null/muster/suspects: Not a directory' err)" "0 1"
 run muster clean --suspects -H node1,node3
 is "clean forgets those that are named" "$rc $(cat out) $(suspects)" "0 no suspects node2"
 run muster clean --suspects --dry-run
