@@ -92,7 +92,7 @@ void suspect_hosts_print(FILE *out)
     suspects_clear(&list);
 }
 
-/* Of a directory that cannot be read the user has a warning already: the runs are beside it. */
+/* If the directory cannot be read, the user has a warning already: the runs are beside it. */
 static void read_all(struct suspects *list)
 {
     struct error err;
