@@ -49,4 +49,10 @@ run "$suite/again" build
 is "none has failed, and yet make has: 1" "$rc" 1
 printf 'ok 1 - x\n# took 12.5 s, 0.5 s of CPU\n' >build/tests/long.log
 is "what took longest is told" "$("$suite/slowest" 1 build)" "   12.5 s,    0.5 s of CPU  build/tests/long"
+
+# Scripts run beside each other, and a machine has one run of a name.
+(cd "$top_srcdir/tests" && grep -roE --include='*.t' -- "--name[= ]'?[a-zA-Z][a-zA-Z0-9_-]*" run faults programs stress |
+    grep -v ^run/kubernetes/ | tr -d "'" | sed -E 's/:--name[= ]/ /' | sort -u) >names
+ok "scripts give names to runs" test "$(wc -l <names)" -ge 30
+is "no two give the same one" "$(sed 's/.* //' names | sort | uniq -d)" ""
 finish

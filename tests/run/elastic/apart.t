@@ -31,7 +31,7 @@ apart() {
 # job HOSTS OPTIONS...
 job() {
     rm -f go
-    start muster -v --label host --name job --grace 1 -H "$@" ./rank
+    start muster -v --label host --name apart --grace 1 -H "$@" ./rank
 }
 
 end_well() {
@@ -46,7 +46,7 @@ apart 3 1
 job node1,node2,node3,node4 --spares 2
 ok "two nodes" wait_for 60 runs 0 'node1 node2'
 ok "and two spares" wait_for 60 spares_wait 2
-muster drain --within 0 job node2 >told
+muster drain --within 0 apart node2 >told
 ok "the first spare does not reach node 0: the other one takes the place" wait_for 90 runs 2 'node1 node4'
 ok "... which is said" wait_for 20 grep -q 'generation 2: node node3 lost (no address of node1 is reached by all other nodes: ' err
 end_well
@@ -55,7 +55,7 @@ apart 3 2
 job node5,node1,node2,node3,node4 --spares 2
 ok "three nodes" wait_for 60 runs 0 'node1 node2 node5'
 ok "and two spares" wait_for 60 spares_wait 2
-muster drain --within 0 job node5 >told
+muster drain --within 0 apart node5 >told
 ok "nobody reaches the new node 0: it is replaced" wait_for 90 runs 2 'node1 node2 node4'
 ok "... in its place" wait_for 20 grep -q 'generation 2: node node3 lost .*; node4 takes its place' err
 end_well

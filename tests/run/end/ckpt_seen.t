@@ -20,9 +20,9 @@ END
 mkfifo go
 exec 9<>go # what is written stays there, whoever reads when
 # shellcheck disable=SC2086
-start muster -v --grace 1 --heartbeat 0.2 --name job --ckpt-marker 'save/lat*' $two ./rank
+start muster -v --grace 1 --heartbeat 0.2 --name ckpt-seen --ckpt-marker 'save/lat*' $two ./rank
 shown() { # what JSON says of the only checkpoint
-    muster status --json state.json job >state && json_says state.json "$1"
+    muster status --json state.json ckpt-seen >state && json_says state.json "$1"
 }
 ok "the ranks run" wait_for 30 shown 'd["state"] == "running"'
 ok "an older file is no checkpoint of this run" shown 'd["checkpoints"] == []'
@@ -38,7 +38,7 @@ for number in 2 3 4; do
     ok "checkpoint $number is another one" wait_for 30 shown "d['checkpoints'][0]['number'] == $number"
 done
 ok "how often one is written" shown 'd["checkpoints"][0]["every_s"] > 0'
-run muster stop job
+run muster stop ckpt-seen
 exec 9>&-
 finish_run 30
 ok "none is said to be late" not grep -q 'no checkpoint for' err
@@ -46,7 +46,7 @@ ok "nothing is left" no_leftovers
 
 # The child that looks hangs: here it is stopped.
 start env MUSTER_AGENT="$top_builddir/tests/run/agent/muster-agent" MUSTER_TEST_MARKER_S=1 \
-    muster --grace 1 --name hangs --ckpt-marker save/latest -H node1:1 sleep 1003
+    muster --grace 1 --name ckpt-hangs --ckpt-marker save/latest -H node1:1 sleep 1003
 watcher() { # the child of an agent of ours that has only its pipe
     for file in /proc/[0-9]*/fd/3; do
         child=${file#/proc/} child=${child%%/*}
@@ -56,7 +56,7 @@ watcher() { # the child of an agent of ours that has only its pipe
     return 1
 }
 runs() {
-    muster status hangs >state 2>/dev/null && grep -q ': running, ' state
+    muster status ckpt-hangs >state 2>/dev/null && grep -q ': running, ' state
 }
 ok "the ranks run" wait_for 30 runs # so the agent and its guard have more than that
 ok "a child of the agent looks" wait_for 30 watcher
@@ -64,7 +64,7 @@ kill -STOP "$child"
 ok "storage that does not answer is named" wait_for 30 grep -Eq \
     '^muster: warning: node1: the storage does not answer: a look at save/latest has not come back for [0-9]+ s$' err
 kill -CONT "$child"
-run muster stop hangs
+run muster stop ckpt-hangs
 finish_run 30
 ok "nothing is left" no_leftovers
 

@@ -38,7 +38,7 @@ printf 'oh \033[2Jno\n' >&2
 exit $((3 + MUSTER_GENERATION))
 END_OF_RANK
 begin
-run muster -H $two --name night --on-event ./keep --max-restarts 1 --restart-delay 0 ./fails
+run muster -H $two --name evening --on-event ./keep --max-restarts 1 --restart-delay 0 ./fails
 is "a rank fails twice" "$rc $(events names)" "4 started failed restarted failed ended"
 is "does another generation follow?" "$(events '[(one["generation"], one["cause"], one["goes_on"])
     for one in e if one["event"] == "failed"]')" \
@@ -48,11 +48,11 @@ is "... with the last lines of the rank, safe to print" \
     "$(events 'of("failed")["report"].count("  | oh ^[[2Jno\n")')" 1
 is "the end has its cause" "$(events '[of("ended")[key] for key in ("exit_status", "cause", "generation")]')" \
     "[4, 'rank 3 on node2: exit 4', 1]"
-is "each has the name" "$(events '{one["name"] for one in e}')" "{'night'}"
+is "each has the name" "$(events '{one["name"] for one in e}')" "{'evening'}"
 is "... in its sentence" "$(events 'of("failed")["text"]')" \
-    "night (./fails): generation 0 failed: rank 3 on node2: exit 3; another one follows"
+    "evening (./fails): generation 0 failed: rank 3 on node2: exit 3; another one follows"
 is "a later generation" "$(events '[of("restarted")[key] for key in ("generation", "text")]')" \
-    "[1, 'night (./fails): generation 1: 4 ranks on 2 nodes run again']"
+    "[1, 'evening (./fails): generation 1: 4 ranks on 2 nodes run again']"
 
 begin
 run muster -H $two --on-event ./keep --cwd /nothing-there true
@@ -146,14 +146,14 @@ run muster --config muster.conf -H node1:1 --dry-run true
 is "--dry-run names it" "$rc $(grep -c "^events go to $PWD/keep (--on-event)\$" out) $(cat events)" "0 1 "
 
 begin
-run muster --detach -H node1:1 --name later --on-event ./keep sleep 1000
+run muster --detach -H node1:1 --name later-event --on-event ./keep sleep 1000
 ok "a detached run" wait_for 30 has_event started
-run muster stop later
-is "... and its end" "$rc $(events names) $(events 'e[0]["name"]')" "0 started ended later"
+run muster stop later-event
+is "... and its end" "$rc $(events names) $(events 'e[0]["name"]')" "0 started ended later-event"
 begin
-start muster resume later
+start muster resume later-event
 ok "resumed, it still has the program" wait_for 30 has_event started
-muster stop later >/dev/null
+muster stop later-event >/dev/null
 finish_run 30
 is "... which gets the generation" "$(events names) $(events '[one["generation"] for one in e]')" "started ended [1, 1]"
 

@@ -60,7 +60,7 @@ ports() {
 # shellcheck disable=SC2086
 {
 echo "export LAST=2; echo sourced >>'$PWD/sourced'" >venv.sh
-run muster --json end.json --log-dir logs --max-restarts 3 --restart-delay 0 --grace 1 --name again \
+run muster --json end.json --log-dir logs --max-restarts 3 --restart-delay 0 --grace 1 --name again-whole \
     --venv_script "$PWD/venv.sh" $four ./rank
 is "two ranks are killed, and the third start ends well: 0" "$rc" 0
 is "... every rank of each generation meets its own" "$(said)" "$(printf '%s' \

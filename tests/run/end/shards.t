@@ -104,13 +104,13 @@ script_file late <<'END'
 touch started
 read -r never <wait
 END
-start muster --name early --shards-resume half -H node1:1 ./late "$read_shards"
+start muster --name early-shards --shards-resume half -H node1:1 ./late "$read_shards"
 ok "a run that continues with shards starts" wait_for 20 test -e started
 warned='run ([-0-9a-z]+) has already continued .*; --shards-resume=\1 reads only what it has left'
 ok "... and says that another one did so before" wait_for 20 grep -Eq "warning: shards: $warned" err
 kill -KILL "$pid"
 ok "muster is killed" wait_for 20 nothing_left
-run muster resume early
+run muster resume early-shards
 is "muster resume reads what was left there, too" "$rc $(wc -l <rest)" "0 301"
 run muster resume half
 is "muster resume goes on with those of its own run" "$rc $(wc -l <again)" "0 301"

@@ -33,7 +33,7 @@ fi
 echo "iter $((RANK + 7)): loss 2.5"
 until [ -e end ]; do sleep 0.02; done
 END_OF_RANK
-start muster -H $two --name 'night' --max-restarts 1 --restart-delay 0 --heartbeat 0.2 --dead-after 15 \
+start muster -H $two --name 'measured' --max-restarts 1 --restart-delay 0 --heartbeat 0.2 --dead-after 15 \
     --on-event /bin/true --env SECRET=hidden --metrics m.prom --metrics-listen 0 ./rank --token=hidden
 ok "a port of its own is printed" wait_for 30 has_address
 ok "all ranks run" wait_for 30 scraped 'muster_ranks{state="running"}' 4
@@ -42,7 +42,7 @@ is "... the nodes" "$(figure muster_nodes scraped) $(figure muster_spares scrape
 is "... the state of the run" "$(figure 'muster_run_state{state="running"}' scraped)" 1
 is "... no step yet" "$(figure muster_step_highest scraped)" ""
 is "... what it is" "$(grep '^muster_run_info' scraped | sed 's/run_id="[^"]*",//')" \
-    "muster_run_info{name=\"night\",script=\"./rank\",host=\"$(hostname)\"} 1"
+    "muster_run_info{name=\"measured\",script=\"./rank\",host=\"$(hostname)\"} 1"
 ok "... the file has it as well" wait_for 30 is_figure 'muster_run_state{state="running"}' 1 m.prom
 is "... which all may read" "$(stat -c %a m.prom)" 644
 lint "the file" m.prom
@@ -54,8 +54,8 @@ curl -s -D head -o /dev/null "$(address)"
 ok "... else the older format" grep -q '^Content-Type: text/plain; version=0.0.4; charset=utf-8' head
 ok "no script of another page may read it" not grep -qi '^Access-Control' head
 ok "no value of a variable, no argument" not grep -q hidden m.prom scraped open
-is "muster status shows where" "$(muster status night | grep ^metrics)" "metrics: $(address)"
-muster status --json=status.json night >/dev/null
+is "muster status shows where" "$(muster status measured | grep ^metrics)" "metrics: $(address)"
+muster status --json=status.json measured >/dev/null
 is "... in JSON, too" "$(json status.json 'd["metrics"]')" "$(address)"
 
 printf '3,7,123456789,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=7, GPU has fallen off the bus.\n' >>kmsg.1
@@ -114,10 +114,10 @@ finish_run 30
 is "... the run ends" "$rc" 0
 
 rm over
-start muster --name spare -H node1:1,node2:1,node3:1 --spares 1 --spot off --grace 1 --metrics-listen 0 sh waits
+start muster --name measured-spare -H node1:1,node2:1,node3:1 --spares 1 --spot off --grace 1 --metrics-listen 0 sh waits
 ok "a spare waits" wait_for 60 scraped muster_spares 1
 lint "a run with a spare" scraped
-muster drain --within 0 spare node2 >/dev/null
+muster drain --within 0 measured-spare node2 >/dev/null
 ok "a node leaves: a change" wait_for 60 scraped 'muster_restarts_total{cause="change"}' 1
 ok "... no spare is left" wait_for 60 scraped muster_spares 0
 : >over
@@ -200,12 +200,12 @@ run muster --config muster.conf -H node1:1 true
 is "in muster.conf" "$rc $(figure muster_exit_status m.prom)" "0 0"
 
 rm over
-run muster --detach -H node1:1 --name later --metrics later.prom --metrics-listen dir/m.sock sh waits
+run muster --detach -H node1:1 --name measured-later --metrics later.prom --metrics-listen dir/m.sock sh waits
 is "a detached run" "$rc" 0
-ok "... serves them" sh -c 'curl -sf --unix-socket dir/m.sock http://localhost/metrics | grep -q name=.later'
-muster stop later >/dev/null
+ok "... serves them" sh -c 'curl -sf --unix-socket dir/m.sock http://localhost/metrics | grep -q name=.measured-later'
+muster stop measured-later >/dev/null
 ok "... and ends" wait_for 30 is_figure 'muster_run_state{state="ended"}' 1 later.prom
-run muster resume later
+run muster resume measured-later
 ok "resumed, it has a later generation" wait_for 30 is_figure 'muster_generation' 1 later.prom
 ok "... and serves again" wait_for 30 test -S dir/m.sock
 : >over

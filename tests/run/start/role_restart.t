@@ -171,15 +171,15 @@ is "a hang starts all roles again" "$rc $(sort out | tr '\n' '|')" \
 ok "... says so" grep -q '^muster: generation 1: hang: .*; 2 ranks on 2 nodes start again; restart 1 of 2$' err
 
 # A launcher that was killed: no number is used twice
-start muster -H $hosts --name again --restart=role --max-restarts 1 --restart-delay 1000 --role train:2 \
+start muster -H $hosts --name again-role --restart=role --max-restarts 1 --restart-delay 1000 --role train:2 \
     sh -c '[ "$MUSTER_GENERATION" = 2 ] || exec sleep 1000' : --role gen:2 sh -c 'echo $MUSTER_GENERATION; [ "$MUSTER_GENERATION" = 2 ]'
 is_generation_1() {
-    muster status again 2>/dev/null | grep -q '^generation: *1 '
+    muster status again-role 2>/dev/null | grep -q '^generation: *1 '
 }
 wait_for 30 is_generation_1
 kill -KILL "$pid"
 finish_run 30
-run muster resume again
+run muster resume again-role
 is "resume" "$rc $(sort out | tr '\n' '|')" "0 gen node2:0: 2|gen node2:1: 2|"
 
 # refused WORDS OPTIONS...

@@ -44,12 +44,12 @@ ok "... and each sample was done once" grep -q \
     'shards of samples: 2400 of 2400 done, 0 dropped; given out again [1-9].* by two ranks 0 times' err
 
 # In the background, too: a single checkpoint, by SIGUSR1.
-start muster --label none --name back --max-restarts 2 --restart-delay 0 --grace 20 -H node1,node2 \
+start muster --label none --name back-shards --max-restarts 2 --restart-delay 0 --grace 20 -H node1,node2 \
     $(train --data-shards --async-checkpoint --steps 1000000 --checkpoint_dir back)
 ok "it trains" wait_for 60 grep -q '^step 10/' out
 kill -USR1 "$(trainer_pid)"
 ok "what a checkpoint in the background has seen is done when that is written" wait_for 60 \
-    sh -c 'grep -q ^done "$HOME"/.local/state/muster/runs/*-back/shards'
+    sh -c 'grep -q ^done "$HOME"/.local/state/muster/runs/*-back-shards/shards'
 kill -KILL "$(trainer_pid)"
 ok "... and a restart goes on from it" wait_for 60 grep -q '^continuing from back/global_step' out
 kill -TERM "$pid"
