@@ -132,7 +132,7 @@ static bool is_spoilt(const struct policy_event *event)
             event->end == POLICY_END_NODE);
 }
 
-static struct leave_out_end  end_of(const struct run *run, const struct policy_event *event)
+static struct leave_out_end end_of(const struct run *run, const struct policy_event *event)
 {
     const struct outcome *outcome = &run->outcome;
     struct leave_out_end  end = { .node = LEAVE_OUT_NONE, .place = LEAVE_OUT_NONE,
@@ -195,7 +195,7 @@ static void judge_node(struct run *run, const struct leave_out_end *end, size_t 
         return;
     spoiler.reason = spoiler.has_evidence ? broken_words(run, sign) : counted_words(run, end);
     spoiler.is_left_out =
-        run_goes_on(run) && leave_out_node(&suspicion->state, end, pool_members(run),
+        run_goes_on(run) && leave_out_node(&suspicion->state, end, why, pool_members(run),
                                            &run->rules.members, which, spoiler.reason,
                                            event->now_s);
     event->is_cured = event->is_cured || spoiler.is_left_out;

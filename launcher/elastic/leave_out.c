@@ -104,8 +104,9 @@ static int most_in_a_row(const struct leave_out *state)
 
 /* A spare that must be connected first is enough. */
 bool leave_out_node(struct leave_out *state, const struct leave_out_end *end,
-                    struct membership *members, const struct member_rules *rules, size_t node,
-                    const char *reason, double now_s)
+                    enum leave_out_why why, struct membership *members,
+                    const struct member_rules *rules, size_t node, const char *reason,
+                    double now_s)
 {
     membership_leave_out(members, node, reason, now_s);
     if (!rules->goes_on || (next_world_size(members, rules) == 0 &&
@@ -113,7 +114,7 @@ bool leave_out_node(struct leave_out *state, const struct leave_out_end *end,
         membership_trust(members, node);
         return false;
     }
-    if (node == state->last && state->in_a_row >= most_in_a_row(state)) {
+    if (why == LEAVE_OUT_COUNTED) {
         state->left = node;
         state->left_place = end->place;
     }

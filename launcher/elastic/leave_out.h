@@ -76,10 +76,11 @@ enum leave_out_why leave_out_judge(const struct leave_out *state, const struct l
 /* Does another node have the same evidence at the same time? */
 bool leave_out_is_shared(const struct leave_out_end *end, size_t sign);
 
-/* The node has spoilt the generation that is over: the next one does without it. False: it stays,
- * since there would be too few nodes. */
+/* The node has spoilt the generation that is over, as judged: the next one does without it. False:
+ * it stays, since there would be too few nodes. */
 bool leave_out_node(struct leave_out *state, const struct leave_out_end *end,
-                    struct membership *members, const struct member_rules *rules, size_t node,
-                    const char *reason, double now_s);
+                    enum leave_out_why why, struct membership *members,
+                    const struct member_rules *rules, size_t node, const char *reason,
+                    double now_s);
 
 #endif

@@ -96,6 +96,13 @@ is "clean forgets all" "$rc $(grep -c '^forgotten: node2: ' out) $(suspects)" "0
 job '' -H $three
 is "... so that nothing is said any more" "$rc $(cat err)" "0 "
 
+rm -rf "$HOME/.local/state/muster/suspects"
+: >"$HOME/.local/state/muster/suspects"
+# shellcheck disable=SC2086
+last=1 job node2 $spare --max-restarts 5 --leave-out 1
+is "where suspects cannot be kept: a warning" "$rc $(grep -c '^muster: warning: the next run will not know that node2 is a suspect: .*/muster/suspects/node2: Not a directory' err)" "0 1"
+rm "$HOME/.local/state/muster/suspects"
+
 # A resumed run looks for suspects again, and keeps to what was asked for.
 last=1 job node2 -H $three --num_nodes 2 --max-restarts 1 --leave-out 1
 rm -f met.*

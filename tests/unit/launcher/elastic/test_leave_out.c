@@ -141,11 +141,17 @@ static void hosts(struct membership *members, size_t count)
         membership_joined(members, i);
 }
 
-static bool leave(struct membership *members, const struct member_rules *rules, size_t node)
+static bool leave_since(enum leave_out_why why, struct membership *members,
+                        const struct member_rules *rules, size_t node)
 {
     struct leave_out_end end = end_at(node, node);
 
-    return leave_out_node(&state, &end, members, rules, node, "it is bad", 10);
+    return leave_out_node(&state, &end, why, members, rules, node, "it is bad", 10);
+}
+
+static bool leave(struct membership *members, const struct member_rules *rules, size_t node)
+{
+    return leave_since(LEAVE_OUT_COUNTED, members, rules, node);
 }
 
 static void test_a_spare_takes_its_place(void **unused)
@@ -242,6 +248,13 @@ static void test_wrong(void **unused)
     assert_true(leave(&members, &fixed, 1));
     assert_int_equal(leave_out_count(&state, &again), 1);
     assert_int_equal(over(2, 1), LEAVE_OUT_STAYS); /* though it is the second in a row */
+    assert_int_equal(leave_out_count(&state, &again), NONE);
+
+    begin(NULL); /* evidence is not refuted */
+    over(1, 1);
+    over(1, 1);
+    membership_trust(&members, 1);
+    assert_true(leave_since(LEAVE_OUT_BROKEN, &members, &fixed, 1));
     assert_int_equal(leave_out_count(&state, &again), NONE);
 
     begin(NULL);
