@@ -133,7 +133,7 @@ static int run(const json_t *request, struct task_output *out)
     return 0;
 }
 
-/* Not the user's mistake: there is no such file, or it is not theirs. */
+/* Other errors are about the path: it is missing there, or the user may not read it. */
 static bool is_of_storage(int error)
 {
     return error == EIO || error == ESTALE || error == ENOTCONN || error == ETIMEDOUT ||

@@ -443,7 +443,7 @@ static void print_steps(const json_t *steps, FILE *out)
         fputc('\n', out);
 }
 
-/* "checkpoint 3, 12 s ago: save/latest (step300); it held the steps up for 2.0 s; ..." */
+/* "checkpoint 3, 12 s ago: save/latest (step300); 2.0 s after a step; ..." */
 static void print_checkpoints(const json_t *list, FILE *out)
 {
     const json_t *one, *save_s, *every_s;
