@@ -84,7 +84,8 @@ is "... once" "$rc $(grep -c 'node2: stays' err)" "0 1"
 job "$gpu" 1 1 -H node1:1,node2:1 --no_local_rank
 is "without another generation" "$rc $(json end.json '[s["left_out"] for s in d["suspects"]]')" "1 [False]"
 ok "... the next run warns" grep -q '^muster: warning: node2: a suspect, of which the next run will warn: kernel: Xid 79' err
-job "$gpu" 1 1 -H node1:1,node2:1 --no_local_rank --master_port 29500
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("", 0)); print(s.getsockname()[1])')
+job "$gpu" 1 1 -H node1:1,node2:1 --no_local_rank --master_port "$port"
 is "... if no agent waits for one either" "$rc $(json end.json '[s["left_out"] for s in d["suspects"]]')" "1 [False]"
 job "$gpu" 1 1 -H node1:1,node2:1 --no_local_rank --max-restarts 3 --recovery elastic
 is "a smaller world" "$rc $(json end.json 'd["world_size"]') $(left_out | grep -c node2)" "0 1 1"
