@@ -88,6 +88,7 @@ static const struct {
     [COMMAND_DRAIN] = { .run = command_drain },
     [COMMAND_SCALE] = { .run = command_scale },
     [COMMAND_STACKS] = { .run = command_stacks },
+    [COMMAND_OPEN] = { .run = command_open },
     [COMMAND_RESUME] = { .run = resume },
 };
 

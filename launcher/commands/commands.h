@@ -14,7 +14,7 @@
 #include "node/node_job.h"
 
 /* Commands about runs that this machine has launched. Each returns its exit status. attach.c,
- * status.c, stop.c, drain.c, show_stacks.c. */
+ * status.c, stop.c, drain.c, show_stacks.c, open_page.c. */
 int command_attach(const struct options *options);
 int command_status(const struct options *options);
 int command_stop(const struct options *options);
@@ -22,6 +22,7 @@ int command_kill(const struct options *options);
 int command_drain(const struct options *options);
 int command_scale(const struct options *options);
 int command_stacks(const struct options *options);
+int command_open(const struct options *options);
 
 /* Prepares to resume a run. Returns -1 with the run's options in again, or an exit status. Call
  * options_clear(again) in both cases. resume.c. */

@@ -58,6 +58,7 @@ const struct command_row command_table[COMMANDS] = {
                         .is_mixed = true },
     [COMMAND_STACKS] = { "stacks", "stacks [OPTIONS] [RUN]",
                          "show where each rank of a run is now", PAST },
+    [COMMAND_OPEN] = { "open", "open [OPTIONS] [RUN]", "print where the page of a run is", PAST },
     [COMMAND_RESUME] = { "resume", "resume [OPTIONS] RUN",
                          "restart a run whose launcher was killed", PAST },
     [COMMAND_HELP] = { "help", "help [SUBCOMMAND]", "open the manual page",

@@ -27,6 +27,7 @@ enum command {
     COMMAND_DRAIN,  /* a run does without these nodes */
     COMMAND_SCALE,  /* changes the number of a run's nodes */
     COMMAND_STACKS, /* where a run's ranks are */
+    COMMAND_OPEN,   /* where the page of a run is */
     COMMAND_RESUME, /* starts a run again after its launcher has died */
     COMMAND_HELP,
     COMMANDS

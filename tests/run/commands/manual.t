@@ -27,7 +27,7 @@ section() {
     own=$top_srcdir/doc/muster-$1.1
     [ ! -e "$own" ] || sed 's/\\-/-/g' "$own" "$top_srcdir/doc/$(sed -n '1s/^\.so man[0-9]\///p' "$own")" 2>/dev/null
 }
-subcommands="run exec shell check clean bcast collect bootstrap doctor attach status stop kill drain scale stacks resume"
+subcommands="run exec shell check clean bcast collect bootstrap doctor attach status stop kill drain scale stacks open resume"
 is "muster.1 has a section for each subcommand" \
     "$(for word in $subcommands help; do section "$word" | grep -q . || echo "$word"; done)" ""
 is "... and a line of the synopsis" "$(for word in $subcommands help; do
