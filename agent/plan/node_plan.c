@@ -120,6 +120,7 @@ static int read_numbers(struct reader *in, struct node_plan *plan)
     plan->term_is_notice = json_is_true(json_object_get(in->body, "term_is_notice"));
     plan->cwd_optional = json_is_true(json_object_get(in->body, "cwd_optional"));
     plan->beside_agent = json_is_true(json_object_get(in->body, "beside_agent"));
+    plan->flight_recorder = json_is_true(json_object_get(in->body, "flight_recorder"));
     plan->omp_default = json_is_true(json_object_get(in->body, "omp_default"));
     if (plan->heartbeat_s <= 0 || plan->lease_s <= plan->heartbeat_s)
         return err_set(in->err, "PLAN frame: a lease of %g s with a heartbeat every %g s",

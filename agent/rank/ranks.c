@@ -97,6 +97,21 @@ static int find_pmix(struct ranks *ranks, struct failure *failure)
                ? 0 : open_mpi_refuse(first->path, is_linked ? library : NULL, failure);
 }
 
+void ranks_set_unless(struct ranks *ranks, const char *const name[2], const char *value)
+{
+    struct strlist *env;
+    int             i;
+
+    for (i = 0; i < ranks->count; i++) {
+        env = &ranks->rank[i].env;
+        if (env_get(env, name[0]) != NULL || (name[1] != NULL && env_get(env, name[1]) != NULL))
+            continue;
+        env_set(env, name[0], value);
+        if (name[1] != NULL)
+            env_set(env, name[1], value);
+    }
+}
+
 void ranks_start_pmix(struct ranks *ranks, unsigned generation, const struct strlist *env)
 {
     if (ranks->pmix_path != NULL)

@@ -77,6 +77,8 @@ bool ranks_clear(struct ranks *ranks);
 
 /* Finds the programs, the environments (on top of base) and the cores. -1 with failure. */
 int ranks_prepare(struct ranks *ranks, const struct strlist *base, struct failure *failure);
+/* Sets a variable by both names (the second may be NULL) for each rank that has neither. */
+void ranks_set_unless(struct ranks *ranks, const char *const name[2], const char *value);
 /* Starts muster-pmix if the ranks need it; they are forked once it is ready. env: for it. */
 void ranks_start_pmix(struct ranks *ranks, unsigned generation, const struct strlist *env);
 void ranks_take_pmix(struct ranks *ranks);

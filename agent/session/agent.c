@@ -147,6 +147,7 @@ static void close_all(struct agent *agent)
     kernel_watch_close(agent);
     notice_close(agent);
     checkpoint_watch_clear(agent);
+    flight_recorder_clear(agent);
     bcast_frames_close(agent);
     give_frames_close(agent);
     task_frames_end(agent);

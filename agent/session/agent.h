@@ -197,6 +197,7 @@ struct bcast;
 struct give;
 struct kernel_watch;
 struct checkpoint_watch;
+struct flight_recorder;
 
 struct agent {
     enum agent_state      state;           /* agent.c: agent_enter() */
@@ -226,6 +227,7 @@ struct agent {
     struct idle           idle;            /* idle.c */
     struct kernel_watch  *kernel_watch;    /* kernel_watch.c; NULL: no rank was started */
     struct checkpoint_watch *checkpoint_watch; /* checkpoint_watch.c; NULL: none */
+    struct flight_recorder *flight_recorder; /* flight_recorder.c; NULL: not wanted */
     struct master_port    master_port;     /* master_port.c */
     struct ending         ending;          /* ending.c */
     struct event         *staying;         /* next_generation.c: before STAYING; else NULL */
@@ -284,6 +286,7 @@ void    requests_close(struct agent *agent);
 void    requests_again(struct agent *agent); /* the ranks of the next generation may be asked
                                                 for their stacks, and meet at another port */
 void    requests_end_probe(struct agent *agent);
+void    requests_end_stacks(struct agent *agent); /* the flight recorder has told what it knows */
 frame_f requests_take_probe, requests_take_clean, requests_take_stacks;
 
 /* notice.c. begin, on PLAN: asks the cloud, or repeats what it has said; -1 with failure.
@@ -355,6 +358,16 @@ void checkpoint_watch_begin(struct agent *agent);
 bool checkpoint_watch_look_last(struct agent *agent);
 void checkpoint_watch_tell(struct agent *agent, const json_t *line, bool is_noticed);
 void checkpoint_watch_clear(struct agent *agent);
+
+/* flight_recorder.c. PyTorch's flight recorder, if PLAN wants it. begin: sets variables of the
+ * ranks, which are not forked yet; -1 with failure. ask: reads the records, with STACKS; calls
+ * requests_end_stacks() if that ends after the stacks. look_last: reads them after the ranks have
+ * ended; false: ending_maybe_done() is called later. clear: the generation is over. */
+int  flight_recorder_begin(struct agent *agent, struct failure *failure);
+void flight_recorder_ask(struct agent *agent);
+bool flight_recorder_is_asked(const struct agent *agent);
+bool flight_recorder_look_last(struct agent *agent);
+void flight_recorder_clear(struct agent *agent);
 
 /* master_port.c. After we release the port (GO) and before rank 0 binds it, another process may
  * take it: then rank 0 fails, or the other ranks connect to that process. So look when rank 0

@@ -135,12 +135,13 @@ void ending_maybe_done(struct agent *agent)
         event_base_loopbreak(agent->base);
 }
 
-/* Both looks begin at once. */
+/* All looks begin at once. */
 static bool look_last(struct agent *agent)
 {
-    const bool is_known = checkpoint_watch_look_last(agent);
+    const bool has_checkpoint = checkpoint_watch_look_last(agent);
+    const bool has_records = flight_recorder_look_last(agent);
 
-    return notice_look_last(agent) && is_known;
+    return notice_look_last(agent) && has_checkpoint && has_records;
 }
 
 void ending_tell_done(struct agent *agent)

@@ -198,17 +198,33 @@ int requests_take_stacks(struct agent *agent, const struct frame *frame, const j
                          struct error *err)
 {
     (void)frame, (void)body;
-    if (agent->requests.stacks != NULL && !stacks_are_told(agent->requests.stacks))
+    if ((agent->requests.stacks != NULL && !stacks_are_told(agent->requests.stacks)) ||
+        flight_recorder_is_asked(agent))
         return err_set(err, "a second STACKS frame before the first one was answered");
     stacks_free(agent->requests.stacks);
+    flight_recorder_ask(agent);
     agent->requests.stacks = stacks_begin(agent, stacked_cb, agent);
     return 0;
 }
+
+/* The end of STACKED is the last that comes: the flight recorder's frames come before it. */
 
 static void stacked_cb(uint32_t rank, json_t *body, void *arg)
 {
     struct agent *agent = arg;
 
+    if (json_is_true(json_object_get(body, "end")) && flight_recorder_is_asked(agent)) {
+        json_decref(body);
+        return;
+    }
     agent_send(agent, FRAME_STACKED, rank, body);
+    link_flush(&agent->link);
+}
+
+void requests_end_stacks(struct agent *agent)
+{
+    if (agent->requests.stacks == NULL || !stacks_are_told(agent->requests.stacks))
+        return; /* stacks_begin() sends the end */
+    agent_send(agent, FRAME_STACKED, 0, json_pack("{s:b}", "end", true));
     link_flush(&agent->link);
 }

@@ -175,7 +175,8 @@ static int prepare_all(struct agent *agent, struct failure *failure)
         return -1;
     if (agent->plan.script != NULL && prepare_script(agent->plan.script, failure) < 0)
         return -1;
-    if (ranks_prepare(&agent->ranks, &agent->startup.environment, failure) < 0)
+    if (ranks_prepare(&agent->ranks, &agent->startup.environment, failure) < 0 ||
+        flight_recorder_begin(agent, failure) < 0)
         return -1;
     if (agent->plan.pid_file != NULL && agent->startup.pid_file == NULL) {
         if (prepare_pid_file(agent->plan.pid_file, failure) < 0)
