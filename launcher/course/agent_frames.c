@@ -161,6 +161,9 @@ static void take_of_rank(struct run *run, struct node *node, const struct frame 
     case FRAME_SHARD:
         data_shards_take(run, node, frame);
         break;
+    case FRAME_FLIGHT:
+        outcome_flight(&run->outcome, (int)frame->rank, body);
+        break;
     case FRAME_ABORT:
         take_abort(run, frame, body);
         break;
@@ -172,7 +175,7 @@ static void take_of_rank(struct run *run, struct node *node, const struct frame 
 static bool is_about_rank(enum frame_type type)
 {
     return type == FRAME_OUTPUT || type == FRAME_STARTED || type == FRAME_EXIT ||
-           type == FRAME_ABORT || type == FRAME_SHARD;
+           type == FRAME_ABORT || type == FRAME_SHARD || type == FRAME_FLIGHT;
 }
 
 /* No frame about a rank: there is none. */

@@ -12,6 +12,7 @@
 #include "course/checkpoints.h"
 #include "course/ending.h"
 #include "course/ending_event.h"
+#include "course/flight.h"
 #include "course/generation_words.h"
 #include "course/metrics.h"
 #include "course/role_restart.h"
@@ -436,6 +437,7 @@ static void begin_again(struct run *run, const struct policy_event *event,
     generation_why_words(run, run->generation->lost, why);
     generation_tell_hang(run);
     evidence_tell(&run->outcome);
+    flight_tell(run);
     suspicion_tell(run, true);
     ending_event_restart(run, event->end, why);
     metrics_restart(run, run->plan, event->end);

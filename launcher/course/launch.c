@@ -68,6 +68,7 @@
 #include "clock.h"
 #include "course/checkpoints.h"
 #include "course/ending_event.h"
+#include "course/flight.h"
 #include "course/generation.h"
 #include "course/metrics.h"
 #include "course/requests.h"
@@ -461,6 +462,7 @@ static void close_dir(struct run *run, int status)
         json_object_set_new(result, "world", world);
     data_shards_json(run, result);
     json_object_set_new(result, "cost", cost_json(&run->cost));
+    flight_write(run);
     if (run_dir_result(&run->dir, result, &err) < 0)
         log_warn("%s: %s; muster status will say that this run has died", run->dir.path,
                  err.text);

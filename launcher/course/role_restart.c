@@ -12,6 +12,7 @@
 #include "course/checkpoints.h"
 #include "course/ending.h"
 #include "course/ending_event.h"
+#include "course/flight.h"
 #include "course/generation_words.h"
 #include "course/metrics.h"
 #include "elastic/policy.h"
@@ -239,6 +240,7 @@ static void begin_wait(struct role_restart *role, const struct policy_event *eve
 
     generation_rank_words(run, &failed, why);
     evidence_tell(&run->outcome);
+    flight_tell(run);
     metrics_restart(run, role->world, event->end);
     outcome_restart_role(&run->outcome, role->world, event->code, why);
     ending_event_role(run, role->world, why);

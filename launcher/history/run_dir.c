@@ -109,6 +109,16 @@ int run_dir_stacks(const struct run_dir *dir, const char *text, size_t size, str
     return 0;
 }
 
+int run_dir_flight(const struct run_dir *dir, json_t *records, struct error *err)
+{
+    int rc = 0;
+
+    if (dir->path != NULL && records != NULL)
+        rc = write_json(dir->fd, RUN_DIR_FLIGHT, records, err);
+    json_decref(records);
+    return rc;
+}
+
 void run_dir_close(struct run_dir *dir)
 {
     if (dir->path == NULL)

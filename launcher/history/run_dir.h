@@ -8,6 +8,7 @@
  *     stdout, stderr  with --detach: what a terminal would have shown
  *     result.json     how each rank ended, as --json
  *     stacks.txt      where the ranks were when the run hung, or muster stacks last asked
+ *     flight_recorder.json  the last collectives of each rank (outcome/flight_records.h)
  *     events.log      what the program of --on-event printed (hook/event_log.h)
  *     control         while the run is active: a socket for muster drain (control.h)
  *     shards          which shards of data its ranks have read (shards/shards.h)
@@ -39,6 +40,7 @@
 #define RUN_DIR_NAME_SIZE 32     /* holds the longest file name */
 #define RUN_DIR_CONTROL   "control"
 #define RUN_DIR_STACKS    "stacks.txt"
+#define RUN_DIR_FLIGHT    "flight_recorder.json"
 #define RUN_DIR_NEXT      "next"
 #define RUN_DIR_LINE_MAX   (64 << 10) /* bytes of a request, with the newline */
 #define RUN_DIR_ANSWER_MAX 1100       /* bytes of the answer */
@@ -62,6 +64,10 @@ int run_dir_result(const struct run_dir *dir, const json_t *result, struct error
 
 /* Writes stacks.txt, and replaces an earlier one. -1 with err. */
 int run_dir_stacks(const struct run_dir *dir, const char *text, size_t size, struct error *err);
+
+/* Writes flight_recorder.json, and replaces an earlier one; records NULL: writes nothing. -1 with
+ * err. Releases records. */
+int run_dir_flight(const struct run_dir *dir, json_t *records, struct error *err);
 
 /* Ends the log in the directory, and releases the lock. The directory stays. */
 void run_dir_close(struct run_dir *dir);

@@ -295,6 +295,8 @@ const struct option_row option_table[] = {
       .help = "write the result as JSON (- is standard output)" },
     { .name = "dry-run", FLAG(dry_run), .commands = FOR_NODES, .flags = OPTION_ARGV_ONLY,
       .help = "print the plan, connect to no node" },
+    { .name = "flight-recorder", FLAG(flight_recorder), .commands = FOR(RUN), RARE,
+      .help = "keep PyTorch's last collectives; show where ranks differ" },
     { .name = "on-event", .arg = "PROGRAM", TEXT(on_event), .commands = FOR(RUN), RARE,
       .help = "program that gets what happens to the run" },
     { .name = "metrics", .arg = "FILE", TEXT(metrics), .commands = FOR(RUN), RARE,

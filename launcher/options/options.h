@@ -136,6 +136,7 @@ struct options {
     bool  largest_status; /* exec -S */
     char *json;           /* NULL; "-": stdout */
     bool  dry_run;
+    bool  flight_recorder;
     char *health_check;   /* program on each node that must find it healthy; NULL: none */
     char *on_event;       /* program that gets each event; NULL: none */
     char *metrics;        /* file with the figures of the run; NULL: none */

@@ -79,6 +79,7 @@ void outcome_clear(struct outcome *outcome)
     json_decref(outcome->suspects);
     cautions_clear(&outcome->cautions);
     evidence_clear(&outcome->evidence);
+    flight_records_clear(&outcome->flight);
     generations_clear(&outcome->past);
     *outcome = (struct outcome){ .first_rank = -1 };
 }
@@ -107,6 +108,7 @@ void outcome_restart_role(struct outcome *outcome, const struct plan *role, int 
     for (n = role->first_node; n < role->first_node + role->nodes; n++)
         outcome->ranks_left[n] = outcome->plan->node[n].ranks;
     evidence_forget(&outcome->evidence, role->first_node, role->nodes);
+    flight_records_forget(&outcome->flight, role->first_rank, role->world_size);
     outcome->first_rank = -1;
     for (rank = 0; rank < outcome->ranks; rank++)
         if (rank_end_is_failure(&outcome->rank[rank]))
@@ -339,6 +341,11 @@ void outcome_unreached(struct outcome *outcome, json_t *pairs)
 void outcome_evidence(struct outcome *outcome, size_t node, const json_t *body)
 {
     evidence_take(&outcome->evidence, outcome->plan, node, body);
+}
+
+void outcome_flight(struct outcome *outcome, int rank, const json_t *body)
+{
+    flight_records_take(&outcome->flight, rank, body);
 }
 
 void outcome_caution(struct outcome *outcome, const char *host, const char *format, ...)

@@ -19,6 +19,7 @@
 #include "exit_code.h"
 #include "outcome/cautions.h"
 #include "outcome/evidence.h"
+#include "outcome/flight_records.h"
 #include "outcome/generations.h"
 #include "node/roundtrip.h"
 #include "plan/plan.h"
@@ -94,6 +95,7 @@ struct outcome {
     json_t *unreached;        /* unreachable_pairs_json(); NULL: the nodes were not asked */
     struct cautions cautions; /* what was said before the start */
     struct evidence evidence; /* what the kernels of the nodes have said; evidence.c */
+    struct flight_records flight; /* the last collectives of the ranks */
     struct generations past;  /* the generations before this one */
     json_t *suspects; /* by generation: the nodes that have spoilt it; outcome_json.c */
 };
@@ -153,6 +155,8 @@ void outcome_output_lost(struct outcome *outcome, uint64_t bytes);
 void outcome_unreached(struct outcome *outcome, json_t *pairs); /* takes over pairs */
 /* A node has sent EVIDENCE, with this body. */
 void outcome_evidence(struct outcome *outcome, size_t node, const json_t *body);
+/* A rank's last collectives: the body of FLIGHT. */
+void outcome_flight(struct outcome *outcome, int rank, const json_t *body);
 
 /* outcome_json.c: this node has spoilt the generation, for that reason; the run goes on without
  * it, or not. It was not this node after all. Has it spoilt a generation of this run? */

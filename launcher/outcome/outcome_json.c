@@ -55,6 +55,8 @@ json_t *outcome_json(const struct outcome *outcome, bool with_values)
     json_object_set_new(json, "evidence", evidence_json(&outcome->evidence, outcome->plan));
     json_object_set_new(json, "evidence_unread",
                         evidence_unread_json(&outcome->evidence, outcome->plan));
+    json_object_set_new(json, "flight_recorder",
+                        flight_records_lines_json(&outcome->flight, outcome->plan));
     if (outcome->unreached != NULL)
         json_object_set(json, "unreached", outcome->unreached);
     return json;

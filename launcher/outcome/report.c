@@ -87,6 +87,8 @@ void outcome_report(const struct outcome *outcome, const struct output *output, 
         report_first_rank(outcome, output, out);
         if (first != FIRST_NONE)
             evidence_print(outcome, out);
+        if (first != FIRST_NONE)
+            flight_records_print(&outcome->flight, outcome->plan, out);
         report_too(outcome, output, out);
         if (first != FIRST_NODE)
             report_nodes(outcome, columns, out);

@@ -132,6 +132,8 @@ static void set_common(struct encoder *encoder, json_t *body, const struct plan 
     set_notice(encoder, body, plan, node, options);
     if (options->health_check != NULL)
         json_object_set_new(body, "health_check", add_text(encoder, options->health_check));
+    if (options->flight_recorder)
+        json_object_set_new(body, "flight_recorder", json_true());
 }
 
 static void set_log(struct encoder *encoder, json_t *body, const struct plan *plan,

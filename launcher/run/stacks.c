@@ -228,15 +228,20 @@ int stacks_write(const struct run *run, const struct strlist *lines, struct erro
 {
     const struct buffer *text = &run->stacks->text;
     struct buffer        all = { 0 };
+    struct strlist       head = { 0 };
     size_t               i;
     int                  rc;
 
     if (run->dir.path == NULL)
         return 0;
-    for (i = 0; lines != NULL && i < lines->count; i++) {
-        buffer_add_text(&all, lines->item[i]);
+    if (lines != NULL)
+        strlist_append(&head, lines);
+    flight_records_lines(&run->outcome.flight, run->plan, &head);
+    for (i = 0; i < head.count; i++) {
+        buffer_add_text(&all, head.item[i]);
         buffer_add_text(&all, "\n");
     }
+    strlist_clear(&head);
     buffer_add(&all, text->bytes, text->size);
     rc = run_dir_stacks(&run->dir, all.bytes, all.size, err);
     buffer_clear(&all);

@@ -42,8 +42,8 @@ void stacks_take(struct run *run, struct node *node, uint32_t rank, const json_t
 /* The node is over, or waits for another generation. */
 void stacks_node_left(struct run *run, const struct node *node);
 
-/* Once they are known: writes these lines (NULL: none) and all stacks to stacks.txt in the run
- * directory. -1 with err. Does nothing if there is no directory. */
+/* Once they are known: writes these lines (NULL: none), what flight recorders show, and all stacks
+ * to stacks.txt in the run directory. -1 with err. Does nothing if there is no directory. */
 int stacks_write(const struct run *run, const struct strlist *lines, struct error *err);
 /* The same: prints them, and where the rest is if they are long. */
 void stacks_report(const struct run *run, FILE *out);
