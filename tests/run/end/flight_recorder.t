@@ -30,6 +30,8 @@ ok "... stacks.txt says it as well" grep -q '^flight recorder: .*rank 2 has not 
 is "... the records are kept" "$(json "$dir/flight_recorder.json" '[len(d), d["2"]["groups"][0]["calls"][-1]["seq"]]')" \
     "[4, 119]"
 ok "... and where ranks are, as always" grep -q '^ranks\? .* on node' "$dir/stacks.txt"
+hangs late
+ok "... also if PyTorch needs a while to write that" says "${group}rank 2 has not entered"
 hangs other
 ok "a rank has entered another one" \
     says "${group}different collectives as number 120: ranks 0-1,3: all_reduce (train.py:42 step); rank 2: broadcast (train.py:50 step)"

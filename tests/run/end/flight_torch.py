@@ -4,6 +4,7 @@
 # PyTorch itself does so only with NCCL, on GPUs.
 #
 #     flight_torch.py skips|other|sizes|slow|none|cut|evil   rank 2 does this at call 120, and hangs
+#     flight_torch.py late   the same as skips; the records come 2 s after they were asked for
 #     flight_torch.py fails    the same as skips; then all write their records, as after a timeout, and one fails
 #
 # SPDX-License-Identifier: Apache-2.0
@@ -55,7 +56,7 @@ if way == "other" and rank == 2:
     call(120, "broadcast", line=50, state="started")
 elif way == "sizes" and rank == 2:
     call(120, sizes=(2048,), state="started")
-elif way not in ("skips", "fails") or rank != 2:
+elif way not in ("skips", "late", "fails") or rank != 2:
     call(120, state="completed" if way == "slow" and rank == 0 else "started")
 if way == "fails":
     write()
@@ -74,4 +75,5 @@ while True:
         time.sleep(1000)
     with open(pipe, "rb") as file:
         file.read()
+    time.sleep(2 if way == "late" else 0)
     write()
