@@ -29,6 +29,18 @@ bool nvml_load(struct nvml *nvml)
         { "nvmlDeviceGetMemoryInfo", &nvml->memory, false },
         { "nvmlDeviceGetRemappedRows", &nvml->remapped, false },
         { "nvmlDeviceGetNvLinkState", &nvml->link, false },
+        { "nvmlDeviceGetNvLinkErrorCounter", &nvml->link_errors, false },
+        { "nvmlDeviceGetClockInfo", &nvml->clock, false },
+        { "nvmlDeviceGetMaxClockInfo", &nvml->clock_most, false },
+        { "nvmlDeviceGetTemperature", &nvml->temperature, false },
+        { "nvmlDeviceGetUtilizationRates", &nvml->busy, false },
+        { "nvmlDeviceGetPowerUsage", &nvml->power, false },
+        { "nvmlDeviceGetEnforcedPowerLimit", &nvml->power_limit, false },
+        { "nvmlDeviceGetCurrPcieLinkGeneration", &nvml->pcie_speed, false },
+        { "nvmlDeviceGetMaxPcieLinkGeneration", &nvml->pcie_speed_most, false },
+        { "nvmlDeviceGetCurrPcieLinkWidth", &nvml->pcie_width, false },
+        { "nvmlDeviceGetMaxPcieLinkWidth", &nvml->pcie_width_most, false },
+        { "nvmlDeviceGetPcieReplayCounter", &nvml->pcie_repeats, false },
     };
     size_t i;
     void  *symbol;
