@@ -34,6 +34,7 @@ static const char *const names[FRAME_TYPE_COUNT] = {
     [FRAME_INPUT] = "INPUT",   [FRAME_WINDOW] = "WINDOW",   [FRAME_SUDO] = "SUDO",
     [FRAME_PASSWORD] = "PASSWORD", [FRAME_STEPS] = "STEPS", [FRAME_EVIDENCE] = "EVIDENCE",
     [FRAME_FLIGHT] = "FLIGHT",
+    [FRAME_SAMPLES] = "SAMPLES",
 };
 
 bool frame_is_nonce(const char *text)

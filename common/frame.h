@@ -102,6 +102,7 @@ enum frame_type {
     FRAME_STEPS,     /* A>L json: the steps that the ranks here have reported */
     FRAME_EVIDENCE,  /* A>L json: what the node's kernel says of hardware */
     FRAME_FLIGHT,    /* A>L json: the last collectives of a rank (PyTorch's flight recorder) */
+    FRAME_SAMPLES = 61, /* A>L json: clocks of GPUs, states of ports; or that the driver hangs */
     FRAME_TYPE_COUNT
 };
 

@@ -40,6 +40,12 @@
  * cannot be read. */
 #define TEST_SWITCH_KMSG "MUSTER_TEST_KMSG"
 
+/* DIR: on node N of a run the directory DIR.N replaces / for samples of network ports, and
+ * NVML_NODE is DIR.N/gpu for the library that takes NVML's place. */
+#define TEST_SWITCH_SAMPLES "MUSTER_TEST_SAMPLES"
+/* Seconds between two samples. */
+#define TEST_SWITCH_SAMPLES_S "MUSTER_TEST_SAMPLES_S"
+
 /* Returns the value; NULL: the switch is off. */
 const char *test_switch(const char *name);
 

@@ -143,6 +143,7 @@ static void close_all(struct agent *agent)
     next_generation_close(agent);
     is_alone = ranks_clear(&agent->ranks) && !agent->has_stuck_thread;
     requests_close(agent);
+    health_watch_end(agent);
     health_close(agent);
     kernel_watch_close(agent);
     notice_close(agent);

@@ -78,6 +78,7 @@
 #include "plan/prepare.h"
 #include "plan/venv.h"
 #include "rank/ranks.h"
+#include "samples/sample_watch.h"
 #include "session/idle.h"
 #include "session/launcher_clock.h"
 #include "session/spot.h"
@@ -221,6 +222,7 @@ struct agent {
     struct guard_events   guard_events;    /* guard_events.c */
     struct takeover       takeover;        /* takeover.c */
     struct gate          *gate;            /* health.c; NULL: no PLAN of ranks yet */
+    struct sample_watch  *samples;         /* health.c; NULL: no ranks run, or nothing to sample */
     struct ranks          ranks;           /* rank/ranks.c */
     struct output_pump    pump;            /* output_pump.c */
     bool                  has_told_input;  /* input_frames.c: no rank takes input any more */
@@ -279,6 +281,12 @@ void health_begin(struct agent *agent);
 void health_report(struct agent *agent, json_t *ready);
 void health_stop(struct agent *agent);
 void health_close(struct agent *agent);
+/* Samples the GPUs and ports of this node. watch_begin: the ranks of a generation start. look_last:
+ * takes the last sample if they have not ended well; false: ending_maybe_done() is called later.
+ * watch_end: the generation is over. */
+void health_watch_begin(struct agent *agent);
+bool health_look_last(struct agent *agent);
+void health_watch_end(struct agent *agent);
 
 /* requests.c */
 void    requests_open(struct agent *agent);

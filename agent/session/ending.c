@@ -140,8 +140,9 @@ static bool look_last(struct agent *agent)
 {
     const bool has_checkpoint = checkpoint_watch_look_last(agent);
     const bool has_records = flight_recorder_look_last(agent);
+    const bool has_samples = health_look_last(agent);
 
-    return notice_look_last(agent) && has_checkpoint && has_records;
+    return notice_look_last(agent) && has_checkpoint && has_records && has_samples;
 }
 
 void ending_tell_done(struct agent *agent)

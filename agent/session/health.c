@@ -1,6 +1,8 @@
-/* health.c - before each generation: is this node fit for it?
+/* health.c - before each generation: is this node fit for it? And while ranks run: how fast are its
+ * GPUs and network ports, and what breaks there?
  *
- * The gate (gate/gate.h) remembers the first one, so it lives as long as the agent.
+ * The gate (gate/gate.h) remembers the first one, so it lives as long as the agent. Samples
+ * (samples/sample_watch.h) are those of one generation.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -8,6 +10,9 @@
 #include "session/agent.h"
 
 static void over_cb(const struct failure *failure, void *arg);
+static void send_cb(enum frame_type type, json_t *body, void *arg);
+static void looked_cb(void *arg);
+static bool have_ended_well(const struct ranks *ranks);
 
 void health_begin(struct agent *agent)
 {
@@ -51,4 +56,56 @@ void health_close(struct agent *agent)
 {
     gate_free(agent->gate);
     agent->gate = NULL;
+}
+
+/* --- while ranks run --------------------------------------------------------- */
+
+void health_watch_begin(struct agent *agent)
+{
+    static const struct sample_watch_ops ops = { send_cb, looked_cb };
+
+    health_watch_end(agent);
+    if (!agent->plan.is_exec)
+        agent->samples = sample_watch_begin(agent->base, &agent->plan, &ops, agent);
+}
+
+bool health_look_last(struct agent *agent)
+{
+    return agent->link.is_lost || have_ended_well(&agent->ranks) ||
+           sample_watch_look_last(agent->samples);
+}
+
+void health_watch_end(struct agent *agent)
+{
+    sample_watch_end(agent->samples);
+    agent->samples = NULL;
+}
+
+/* While the connection is broken, SAMPLES would only wait, and be old when they arrive. */
+static void send_cb(enum frame_type type, json_t *body, void *arg)
+{
+    struct agent *agent = arg;
+
+    if (agent->state < AGENT_RUNNING || agent->state >= AGENT_DONE ||
+        (type == FRAME_SAMPLES && agent->link.is_cut)) {
+        json_decref(body);
+        return;
+    }
+    agent_send(agent, type, 0, body);
+    link_flush(&agent->link);
+}
+
+static void looked_cb(void *arg)
+{
+    ending_maybe_done(arg);
+}
+
+static bool have_ended_well(const struct ranks *ranks)
+{
+    int i;
+
+    for (i = 0; i < ranks->count; i++)
+        if (ranks->rank[i].end.value != 0)
+            return false;
+    return ranks->stopped_ns == 0;
 }

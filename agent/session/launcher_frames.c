@@ -141,6 +141,7 @@ static int take_go(struct agent *agent, const struct frame *frame, const json_t 
     agent_enter(agent, AGENT_RUNNING);
     kernel_watch_begin(agent);
     checkpoint_watch_begin(agent);
+    health_watch_begin(agent);
     if (ranks_begin(&agent->ranks, &failure.why) < 0)
         agent_fail(agent, "start", &failure);
     return 0;

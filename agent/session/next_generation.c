@@ -80,6 +80,7 @@ static void forget(struct agent *agent)
     startup_again(agent);
     notice_clear(agent);
     checkpoint_watch_clear(agent);
+    health_watch_end(agent);
     flight_recorder_clear(agent);
     requests_again(agent);
     ending_close(agent);

@@ -115,6 +115,12 @@ struct task *task_begin(struct event_base *base, const struct task_request *requ
     return task;
 }
 
+void task_signal(const struct task *task, int signal)
+{
+    if (task->pid > 0)
+        kill(task->pid, signal);
+}
+
 bool task_is_over(const struct task *task)
 {
     return task->is_over;

@@ -54,6 +54,8 @@ int task_request_read(struct task_request *request, const json_t *body,
 struct task *task_begin(struct event_base *base, const struct task_request *request,
                         const json_t *body, const struct task_ops *ops, void *arg,
                         struct error *err);
+/* Sends a signal to the child, which must be ready for it: until then it would die of it. */
+void         task_signal(const struct task *task, int signal);
 bool         task_is_over(const struct task *task); /* end was called */
 /* Once it is over: returns its child if the kernel does not let go of it even at a KILL; else 0. */
 pid_t        task_stuck(const struct task *task);

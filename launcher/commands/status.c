@@ -42,6 +42,7 @@ static void    print_generation(const json_t *run, FILE *out);
 static void    print_steps(const json_t *steps, FILE *out);
 static json_t *json_of_checkpoints(const json_t *now);
 static void    print_checkpoints(const json_t *list, FILE *out);
+static void    print_slow(const json_t *list, FILE *out);
 static void    print_resume(const json_t *run, FILE *out);
 static json_t *silent_s_of(const json_t *rank, bool is_active);
 static json_t *age_s_of(const json_t *at_ns);
@@ -192,6 +193,8 @@ static void add_generation(const struct past_run *run, json_t *about)
         json_object_set(about, "steps", json_object_get(now, "steps"));
     if (json_is_string(json_object_get(now, "metrics")) && run->state == PAST_RUN_ACTIVE)
         json_object_set(about, "metrics", json_object_get(now, "metrics"));
+    if (json_is_array(json_object_get(from, "slow")))
+        json_object_set(about, "slow", json_object_get(from, "slow"));
     if (run->state == PAST_RUN_ACTIVE && run->result == NULL)
         json_object_set_new(about, "checkpoints", json_of_checkpoints(now));
     json_decref(now);
@@ -403,6 +406,7 @@ static void print_run(const json_t *run, FILE *out)
         free(metrics);
     }
     print_checkpoints(json_object_get(run, "checkpoints"), out);
+    print_slow(json_object_get(run, "slow"), out);
     print_resume(run, out);
     fputc('\n', out);
     print_ranks(json_object_get(run, "ranks"), out);
@@ -469,6 +473,21 @@ static void print_checkpoints(const json_t *list, FILE *out)
         fputc('\n', out);
         free(path);
         free(says);
+    }
+}
+
+/* Prints the nodes that are slow; of a run that has ended also those that were. */
+static void print_slow(const json_t *list, FILE *out)
+{
+    const json_t *one;
+    size_t        i;
+
+    json_array_foreach(list, i, one) {
+        char *node = text_of(one, "node"), *reason = text_of(one, "reason");
+
+        fprintf(out, "slow: %s: %s\n", node, reason);
+        free(node);
+        free(reason);
     }
 }
 

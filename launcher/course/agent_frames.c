@@ -18,6 +18,7 @@
 #include "course/generation_words.h"
 #include "course/launch.h"
 #include "course/role_restart.h"
+#include "course/slow_nodes.h"
 #include "elastic/policy.h"
 #include "log.h"
 #include "node/body.h"
@@ -83,6 +84,8 @@ static void        take_stacked(struct run *run, struct node *node,
                                 const struct frame *frame, const json_t *body);
 static void        take_evidence(struct run *run, struct node *node,
                                  const struct frame *frame, const json_t *body);
+static void        take_samples(struct run *run, struct node *node,
+                                const struct frame *frame, const json_t *body);
 static bool        take_notice(struct run *run, struct node *node, const struct frame *frame,
                                const json_t *body);
 static void        bad_frame(struct node *node, const struct frame *frame,
@@ -130,6 +133,9 @@ void agent_frames_take(struct node *node, const struct frame *frame, const json_
         break;
     case FRAME_EVIDENCE:
         take_evidence(run, node, frame, body);
+        break;
+    case FRAME_SAMPLES:
+        take_samples(run, node, frame, body);
         break;
     case FRAME_DUMPING:
         deadline_take_dumping(run, node, body);
@@ -508,6 +514,16 @@ static void take_evidence(struct run *run, struct node *node, const struct frame
         bad_frame(node, frame, "not now");
     else
         outcome_evidence(&run->outcome, node->index, body);
+}
+
+/* As for EVIDENCE. */
+static void take_samples(struct run *run, struct node *node, const struct frame *frame,
+                         const json_t *body)
+{
+    if (run_is_exec(run) || node->state != NODE_RUNNING)
+        bad_frame(node, frame, "not now");
+    else
+        slow_nodes_take(run, node, body);
 }
 
 static void bad_frame(struct node *node, const struct frame *frame, const char *why)

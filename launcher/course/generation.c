@@ -16,6 +16,7 @@
 #include "course/generation_words.h"
 #include "course/metrics.h"
 #include "course/role_restart.h"
+#include "course/slow_nodes.h"
 #include "course/suspicion.h"
 #include "course/world.h"
 #include "elastic/next_world.h"
@@ -552,5 +553,6 @@ static void forget(struct run *run)
     run_status_again(run, run->plan);
     steps_again(run, run->plan);
     checkpoints_again(run, run->plan);
+    slow_nodes_again(run, run->plan);
     role_restart_again(run);
 }

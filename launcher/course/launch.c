@@ -72,6 +72,7 @@
 #include "course/generation.h"
 #include "course/metrics.h"
 #include "course/requests.h"
+#include "course/slow_nodes.h"
 #include "course/world.h"
 #include "discovery/host_watch.h"
 #include "fd.h"
@@ -256,6 +257,7 @@ static void begin(struct run *run)
     hang_open(run);
     steps_open(run);
     checkpoints_open(run);
+    slow_nodes_open(run);
     stacks_open(run);
     rank_keys_open(run);
     watch_hosts(run);
@@ -477,6 +479,7 @@ static void run_clear(struct run *run)
     hang_free(run->hang);
     steps_free(run->steps);
     checkpoints_close(run);
+    slow_nodes_free(run->slow_nodes);
     stacks_free(run->stacks);
     generation_close(run);
     pool_free(run->pool);

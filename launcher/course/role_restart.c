@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "course/role_restart.h"
+#include "course/slow_nodes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -251,6 +252,7 @@ static void begin_wait(struct role_restart *role, const struct policy_event *eve
     run_status_again(run, role->world);
     steps_again(run, role->world);
     checkpoints_again(run, role->world);
+    slow_nodes_again(run, role->world);
     if (outcome_only_services_run(&run->outcome)) {
         phase_stop(run); /* the others have ended while it was stopped */
         return;

@@ -42,6 +42,7 @@ static double count_of(const struct checkpoint_log *log);
 static double age_of(const struct checkpoint_log *log);
 static double save_of(const struct checkpoint_log *log);
 static void add_restarts(struct metrics_text *text, const struct run_figures *figures);
+static void add_slow(struct metrics_text *text, const struct run *run);
 static void add_costs(struct metrics_text *text, struct run *run);
 static void add_heartbeats(struct metrics_text *text, const struct run *run);
 static void add_trips(struct metrics_text *text, const struct run *run);
@@ -99,6 +100,7 @@ char *run_figures_text(const struct run_figures *figures, struct run *run,
     metrics_text_one(&text, METRICS_GAUGE, "muster_suspects", NULL,
                      (double)json_array_size(run->outcome.suspects),
                      "Nodes that have spoilt a generation of this run");
+    add_slow(&text, run);
     add_costs(&text, run);
     add_heartbeats(&text, run);
     metrics_text_one(&text, METRICS_COUNTER, "muster_output_bytes", "bytes",
@@ -334,6 +336,15 @@ static void add_restarts(struct metrics_text *text, const struct run_figures *fi
         label[0].value = causes[i].name;
         metrics_text_add(text, figures->restarts[causes[i].end], label);
     }
+}
+
+static void add_slow(struct metrics_text *text, const struct run *run)
+{
+    json_t *now = slow_list_now(run->outcome.slow);
+
+    metrics_text_one(text, METRICS_GAUGE, "muster_slow_nodes", NULL, (double)json_array_size(now),
+                     "Nodes that are slower than the others now");
+    json_decref(now);
 }
 
 /* What is open becomes useful or lost later: it is no counter. */

@@ -208,8 +208,9 @@ static void judge_node(struct run *run, const struct leave_out_end *end, size_t 
 
 static char *broken_words(const struct run *run, size_t sign)
 {
-    char *what = evidence_words(&run->outcome.evidence.item[sign]);
-    char *words = xasprintf("kernel: %s", what);
+    const struct evidence_item *item = &run->outcome.evidence.item[sign];
+    char                       *what = evidence_words(item);
+    char                       *words = xasprintf("%s: %s", item->source, what);
 
     free(what);
     return words;

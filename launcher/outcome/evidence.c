@@ -29,6 +29,7 @@ static const char *const severities[] = { "notice", "program", "error", "broken"
 static void take_item(struct evidence *evidence, const struct plan *plan, size_t node,
                       const json_t *body);
 static int  severity_of(const char *name);
+static const char *source_of(const json_t *body);
 static struct evidence_item *find(const struct evidence *evidence, size_t node,
                                   const char *kind, const char *device, size_t *of_node);
 static void  take_unread(struct evidence *evidence, const struct plan *plan, size_t node,
@@ -124,6 +125,7 @@ static void take_item(struct evidence *evidence, const struct plan *plan, size_t
     evidence->item = xreallocarray(evidence->item, evidence->count + 1, sizeof *evidence->item);
     known = &evidence->item[evidence->count++];
     *known = (struct evidence_item){ .node = node,
+                                     .source = source_of(body),
                                      .severity = (enum evidence_severity)severity,
                                      .time = copy(body, "time"),
                                      .kind = copy(body, "kind"),
@@ -135,7 +137,7 @@ static void take_item(struct evidence *evidence, const struct plan *plan, size_t
                                      .pid = body_int(body, "pid", 0),
                                      .at_ns = clock_now_ns() };
     safe = evidence_words(known);
-    log_info("%s: kernel: %s", plan->node[node].host, safe);
+    log_info("%s: %s: %s", plan->node[node].host, known->source, safe);
     free(safe);
 }
 
@@ -147,6 +149,11 @@ static int severity_of(const char *name)
         if (strcmp(severities[i], name) == 0)
             return i;
     return -1;
+}
+
+static const char *source_of(const json_t *body)
+{
+    return strcmp(body_text(body, "source"), "counters") == 0 ? "counters" : "kernel";
 }
 
 /* NULL: there is none. *of_node: the number that this node has. */
@@ -238,8 +245,8 @@ void evidence_lines(const struct outcome *outcome, struct strlist *lines)
         left += !done[i] && is_shown(outcome, &evidence->item[i]);
     if (left > 0) {
         char *more =
-            xasprintf("the kernels of the nodes have said %zu more things of that kind: see "
-                      "--json",
+            xasprintf("the kernels and counters of the nodes have said %zu more things of that "
+                      "kind: see --json",
                       left);
 
         strlist_add(lines, more);
@@ -326,7 +333,7 @@ char *evidence_words(const struct evidence_item *item)
     return safe;
 }
 
-/* "te2: kernel, 14:03:07, 12 times: ..." */
+/* "te2: kernel, 14:03:07, 12 times: ...", or "te2: counters, ..." */
 static char *line_of(const struct outcome *outcome, size_t first, const struct groups *hosts)
 {
     const struct evidence_item *item = &outcome->evidence.item[first];
@@ -337,7 +344,7 @@ static char *line_of(const struct outcome *outcome, size_t first, const struct g
     write_time(item->time, at);
     if (item->count > 1 && hosts->group[0].count == 1)
         snprintf(times, sizeof times, ", %lld times", (long long)item->count);
-    line = xasprintf("%s: kernel, %s%s: %s", names, at, times, words);
+    line = xasprintf("%s: %s, %s%s: %s", names, item->source, at, times, words);
     safe = sanitize_text(line, strlen(line));
     free(line);
     free(words);
@@ -410,6 +417,7 @@ json_t *evidence_json(const struct evidence *evidence, const struct plan *plan)
 
         body = json_pack("{s:s, s:I, s:s}", "node", plan->node[item->node].host, "count",
                          (json_int_t)item->count, "severity", severities[item->severity]);
+        set_text(body, "source", item->source);
         set_text(body, "time", item->time);
         set_text(body, "kind", item->kind);
         set_text(body, "device", item->device);

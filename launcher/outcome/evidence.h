@@ -1,7 +1,8 @@
-/* evidence.h - what the kernels of the nodes have said of hardware and storage in this
- * generation
+/* evidence.h - what the kernels and counters of the nodes have said of hardware and storage in
+ * this generation
  *
- * An agent sends what it has recognized in its node's kernel log (agent/evidence). The report
+ * An agent sends what it has recognized in its node's kernel log (agent/evidence), and what the
+ * counters of GPUs and network ports show (agent/samples). The report
  * of a failure shows it beside the first failure: the node of that one first, what is broken
  * before what may pass. What was corrected is only in the JSON.
  * SPDX-License-Identifier: Apache-2.0
@@ -28,6 +29,7 @@ enum evidence_severity { EVIDENCE_NOTICE, EVIDENCE_PROGRAM, EVIDENCE_ERROR, EVID
 struct evidence_item {
     size_t                 node; /* index into plan->node[] */
     enum evidence_severity severity;
+    const char *source; /* "kernel" or "counters" */
     char   *time, *kind, *device, *what, *action, *text; /* as the node has sent them */
     int64_t count, pid;                                  /* pid 0: none */
     int64_t at_ns; /* when its first message came; clock_now_ns() */
@@ -67,8 +69,8 @@ void evidence_lines(const struct outcome *outcome, struct strlist *lines);
 void evidence_print(const struct outcome *outcome, FILE *out);
 void evidence_tell(const struct outcome *outcome);
 
-/* Returns [{"node", "time", "kind", "device", "count", "severity", "what", "action", "text"},
- * ...]: all of it; and [{"node", "text"}, ...]: the nodes whose logs could not be read. */
+/* Returns [{"node", "source", "time", "kind", "device", "count", "severity", "what", "action",
+ * "text"}, ...]: all of it; and [{"node", "text"}, ...]: the nodes whose logs could not be read. */
 json_t *evidence_json(const struct evidence *evidence, const struct plan *plan);
 json_t *evidence_unread_json(const struct evidence *evidence, const struct plan *plan);
 

@@ -77,6 +77,7 @@ void outcome_clear(struct outcome *outcome)
     free(outcome->given_up);
     json_decref(outcome->unreached);
     json_decref(outcome->suspects);
+    json_decref(outcome->slow);
     cautions_clear(&outcome->cautions);
     evidence_clear(&outcome->evidence);
     flight_records_clear(&outcome->flight);
@@ -131,7 +132,7 @@ void outcome_again(struct outcome *outcome)
     struct outcome last = *outcome;
 
     outcome->past = (struct generations){ 0 };
-    outcome->suspects = NULL;
+    outcome->suspects = outcome->slow = NULL;
     outcome->cautions = (struct cautions){ 0 };
     outcome_clear(outcome);
     outcome_init(outcome, last.plan);
@@ -139,6 +140,7 @@ void outcome_again(struct outcome *outcome)
     outcome->start_ns = last.start_ns;
     outcome->past = last.past;
     outcome->suspects = last.suspects;
+    outcome->slow = last.slow;
     outcome->cautions = last.cautions;
     cautions_again(&outcome->cautions);
     outcome->lost_bytes = last.lost_bytes;

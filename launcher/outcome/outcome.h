@@ -21,6 +21,7 @@
 #include "outcome/evidence.h"
 #include "outcome/flight_records.h"
 #include "outcome/generations.h"
+#include "outcome/slow_list.h"
 #include "node/roundtrip.h"
 #include "plan/plan.h"
 #include "transport/conn.h"
@@ -98,6 +99,7 @@ struct outcome {
     struct flight_records flight; /* the last collectives of the ranks */
     struct generations past;  /* the generations before this one */
     json_t *suspects; /* by generation: the nodes that have spoilt it; outcome_json.c */
+    json_t *slow; /* the nodes that were slower than others: slow_list.h; outcome_json.c */
 };
 
 #define OUTCOME_NOT_OURS ((size_t)-1)
@@ -164,6 +166,10 @@ void outcome_suspect(struct outcome *outcome, const char *host, const char *reas
                      bool is_left_out);
 void outcome_trust(struct outcome *outcome, const char *host);
 bool outcome_is_suspect(const struct outcome *outcome, const char *host);
+/* outcome_json.c: for so many seconds this node has been slower than the others, for that reason;
+ * it is well again. */
+void outcome_slow(struct outcome *outcome, const char *host, const char *reason, double since_s);
+void outcome_slow_over(struct outcome *outcome, const char *host);
 
 /* Before the start: something looks wrong at a host, and the run starts even so. The report of a
  * failure repeats it. outcome_tell() warns of what the user has not read yet. */
@@ -211,13 +217,15 @@ void rank_end_words(const struct rank_end *end, char *text, size_t size);
  * "exit_status"; "lost_bytes"; "output_error", or null; "results": per rank its node, pid,
  * start and end (Unix time), code, signal ...; "node_failures"; "first_failure", or null;
  * "heartbeats": per node how many seconds they took; "suspects": [{"node", "generation",
- * "reason", "left_out"}, ...]; "cautions" (cautions.h); "evidence" and "evidence_unread"
- * (evidence.h); "unreached": after a hang, which nodes cannot reach which others. */
+ * "reason", "left_out"}, ...]; "slow" (slow_list.h); "cautions" (cautions.h); "evidence" and
+ * "evidence_unread" (evidence.h); "unreached": after a hang, which nodes cannot reach which
+ * others. */
 json_t *outcome_json(const struct outcome *outcome, bool with_values);
 
 /* report.c: prints the failed nodes as one table (stage, cause, hint), the first failed rank
- * with the last lines of its stderr, and one line for the others. Prints nothing on success.
- * output: provides the last lines (NULL: none). All text from nodes is made safe to print.
+ * with the last lines of its stderr, and one line for the others; on success nothing of that. Then
+ * prints the nodes that were slow. output: provides the last lines (NULL: none). All text from
+ * nodes is made safe to print.
  * columns: of the terminal, in which causes are wrapped; 0: no terminal. */
 struct output;
 void outcome_report(const struct outcome *outcome, const struct output *output, size_t columns,

@@ -16,6 +16,7 @@ static json_t *json_of_rank(const struct outcome *outcome, int rank);
 static json_t *json_of_node(const struct outcome *outcome, size_t node);
 static json_t *json_of_cleaned(const struct node_cleaned *cleaned);
 static json_t *json_of_pace(const struct outcome *outcome, size_t node);
+static double  unix_now(void);
 static json_t *unix_time(bool is_known, int64_t at_ns);
 static bool    is_of(const json_t *suspect, const char *host);
 static json_t *text_or_null(const char *text);
@@ -51,6 +52,8 @@ json_t *outcome_json(const struct outcome *outcome, bool with_values)
     json_object_set_new(json, "suspects", outcome->suspects != NULL
                                               ? json_incref(outcome->suspects)
                                               : json_array());
+    json_object_set_new(json, "slow",
+                        outcome->slow != NULL ? json_deep_copy(outcome->slow) : json_array());
     json_object_set_new(json, "cautions", cautions_json(&outcome->cautions));
     json_object_set_new(json, "evidence", evidence_json(&outcome->evidence, outcome->plan));
     json_object_set_new(json, "evidence_unread",
@@ -144,13 +147,17 @@ static json_t *json_of_pace(const struct outcome *outcome, size_t node)
 /* Converts a time of the monotonic clock to Unix time. */
 static json_t *unix_time(bool is_known, int64_t at_ns)
 {
-    struct timespec now;
-
     if (!is_known)
         return json_null();
+    return json_real(unix_now() + (double)(at_ns - clock_now_ns()) / 1e9);
+}
+
+static double unix_now(void)
+{
+    struct timespec now;
+
     clock_gettime(CLOCK_REALTIME, &now);
-    return json_real((double)now.tv_sec + (double)now.tv_nsec / 1e9 +
-                     (double)(at_ns - clock_now_ns()) / 1e9);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
 static json_t *text_or_null(const char *text)
@@ -192,4 +199,18 @@ bool outcome_is_suspect(const struct outcome *outcome, const char *host)
 static bool is_of(const json_t *suspect, const char *host)
 {
     return strcmp(json_string_value(json_object_get(suspect, "node")), host) == 0;
+}
+
+/* --- nodes that are slow ------------------------------------------------------ */
+
+void outcome_slow(struct outcome *outcome, const char *host, const char *reason, double since_s)
+{
+    if (outcome->slow == NULL)
+        outcome->slow = json_array();
+    slow_list_add(outcome->slow, host, outcome->plan->generation, reason, unix_now() - since_s);
+}
+
+void outcome_slow_over(struct outcome *outcome, const char *host)
+{
+    slow_list_end(outcome->slow, host, unix_now());
 }

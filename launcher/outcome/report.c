@@ -18,6 +18,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "clock.h"
 #include "hostrange.h"
@@ -97,6 +98,7 @@ void outcome_report(const struct outcome *outcome, const struct output *output, 
     if (first != FIRST_NONE && (outcome->has_begun || outcome->plan->command == COMMAND_CHECK))
         cautions_print(&outcome->cautions, out);
     report_slow(outcome, out);
+    slow_list_print(outcome->slow, (double)time(NULL), out);
     if (!outcome->is_reader_gone)
         report_lost(outcome, out);
     fflush(out);

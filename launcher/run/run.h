@@ -26,6 +26,7 @@
 struct launch_watcher;
 struct metrics;
 struct role_restart;
+struct slow_nodes;
 struct suspicion;
 
 /* Only the file that stands beside a field, or above its paragraph, writes it. Into a part, the
@@ -56,6 +57,7 @@ struct run {
     struct event       *look; /* run_changed() makes it fire; NULL: all is over */
 
     struct suspicion    *suspicion;    /* suspicion.c */
+    struct slow_nodes   *slow_nodes;   /* slow_nodes.c */
     struct role_restart *role_restart; /* role_restart.c: by role; NULL: they have one fate */
 
     /* world.c */

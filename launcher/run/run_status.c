@@ -181,6 +181,7 @@ static char *make_text(const struct run *run, bool with_said)
                      run->plan->world_size, "ranks", ranks);
     if (run->metrics_at != NULL)
         json_object_set_new(body, "metrics", json_text(run->metrics_at, strlen(run->metrics_at)));
+    json_object_set_new(body, "slow", slow_list_now(run->outcome.slow));
     world = run_status_world(run);
     if (world != NULL)
         json_object_set_new(body, "world", world);
