@@ -43,7 +43,7 @@
 /* DIR: on node N of a run the directory DIR.N replaces / for samples of network ports, and
  * NVML_NODE is DIR.N/gpu for the library that takes NVML's place. */
 #define TEST_SWITCH_SAMPLES "MUSTER_TEST_SAMPLES"
-/* Seconds between two samples. */
+/* EVERY or EVERY,LAST: seconds between two samples, and for the last one of a generation. */
 #define TEST_SWITCH_SAMPLES_S "MUSTER_TEST_SAMPLES_S"
 
 /* Returns the value; NULL: the switch is off. */

@@ -37,7 +37,7 @@ struct sample_watch {
     struct event                  *late;
     struct sample                  first, before; /* valid if has_sample */
     struct evidence_list           list;
-    double                         every_s;
+    double                         every_s, last_s;
     int64_t                        heard_ns; /* the last line of the child, or its start */
     bool                           wanted[GPU_MAX];
     bool                           has_sample;
@@ -46,7 +46,7 @@ struct sample_watch {
     bool                           is_told; /* the launcher knows that the driver hangs */
 };
 
-static double  every_s(void);
+static void    read_times(struct sample_watch *watch);
 static char   *root_of(const struct node_plan *plan);
 static void    look(struct sample_watch *watch);
 static void    line_cb(json_t *body, void *arg);
@@ -74,8 +74,9 @@ struct sample_watch *sample_watch_begin(struct event_base *base, const struct no
         return NULL;
     watch = xcalloc(1, sizeof *watch);
     *watch = (struct sample_watch){
-        .base = base, .plan = plan, .ops = ops, .arg = arg, .every_s = every_s()
+        .base = base, .plan = plan, .ops = ops, .arg = arg, .every_s = EVERY_S, .last_s = LAST_S
     };
+    read_times(watch);
     if (!plan_gpus(plan, watch->wanted))
         for (i = 0; i < GPU_MAX; i++)
             watch->wanted[i] = true;
@@ -84,11 +85,16 @@ struct sample_watch *sample_watch_begin(struct event_base *base, const struct no
     return watch;
 }
 
-static double every_s(void)
+static void read_times(struct sample_watch *watch)
 {
     const char *other = test_switch(TEST_SWITCH_SAMPLES_S);
+    char       *end;
 
-    return other != NULL ? strtod(other, NULL) : EVERY_S;
+    if (other == NULL)
+        return;
+    watch->every_s = strtod(other, &end);
+    if (*end == ',')
+        watch->last_s = strtod(end + 1, NULL);
 }
 
 /* Caller frees. */
@@ -106,13 +112,13 @@ bool sample_watch_look_last(struct sample_watch *watch)
     if (watch->is_last)
         return false;
     if (watch->task == NULL || task_is_over(watch->task) || !watch->is_ready ||
-        silent_s(watch) > 2 * watch->every_s + LAST_S) {
+        silent_s(watch) > 2 * watch->every_s + watch->last_s) {
         watch->is_over = true;
         return true;
     }
     watch->is_last = true;
     task_signal(watch->task, SIGUSR1);
-    wait_for_line(watch, LAST_S);
+    wait_for_line(watch, watch->last_s);
     return false;
 }
 

@@ -5,38 +5,11 @@
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
 . "$here/end/on_event.sh"
 
-unset MUSTER_HOSTFILE MUSTER_SSH_CONFIG
-# Node N has the GPUs of the file s.N/gpu, by a stub of NVML, and the ports below s.N/sys.
-mkdir -p root/dev s.0 s.1 s.2
-: >root/dev/nvidia0
-: >root/dev/nvidia1
-MUSTER_TEST_ROOT=$PWD/root
-MUSTER_TEST_GPU_GLOB="$PWD/root/dev/nvidia[0-9]*"
-MUSTER_TEST_SAMPLES=$PWD/s
+. "$here/end/samples.sh"
 MUSTER_TEST_SAMPLES_S=0.1
-MUSTER_AGENT=$test_agent
-LD_LIBRARY_PATH=$top_builddir/tests/run/end/nvml
-NVML_NODE=$PWD/well
-export MUSTER_TEST_ROOT MUSTER_TEST_GPU_GLOB MUSTER_TEST_SAMPLES MUSTER_TEST_SAMPLES_S MUSTER_AGENT LD_LIBRARY_PATH NVML_NODE
-: >well
 three="-H node1:2,node2:2,node3:2 --no_local_rank"
 run_limit=120
 
-# gpus WORDS WORDS WORDS: of the three nodes.
-gpus() {
-    echo "$1" >s.0/gpu
-    echo "$2" >s.1/gpu
-    echo "$3" >s.2/gpu
-}
-# looked N TIMES: node N has sampled its GPUs so often from now on.
-looked() {
-    left=$2
-    while [ "$left" -gt 0 ]; do
-        rm -f "s.$1/gpu.looked"
-        wait_for 60 test -e "s.$1/gpu.looked" || return 1
-        left=$((left - 1))
-    done
-}
 # state EXPRESSION: over what JSON says of the run that is running, d.
 state() {
     muster status --json state.json slow >state && json_says state.json "$1"
@@ -106,15 +79,6 @@ rm over
 
 MUSTER_TEST_ROOT=$PWD/none
 MUSTER_TEST_GPU_GLOB="$PWD/none/dev/nvidia[0-9]*"
-# A child of an agent of ours that has only its pipe.
-sampler() {
-    for file in /proc/[0-9]*/fd/3; do
-        child=${file#/proc/} child=${child%%/*}
-        [ -e "/proc/$child/fd/4" ] || ! is_ours "$child" ||
-            [ "$(cat "/proc/$child/comm" 2>/dev/null)" != muster-agent ] || return 0
-    done
-    return 1
-}
 start muster --name slow -H node1:1 ./rank
 ok "a node has neither" wait_for 30 state 'd["state"] == "running" and d["ranks"][0]["state"] == "running"'
 ok "... so it has no child for them" not sampler
