@@ -3,7 +3,7 @@
 
 unset MUSTER_HOSTFILE MUSTER_SSH_CONFIG
 # Node N has the GPUs of the file s.N/gpu, by a stub of NVML, and the ports below s.N/sys.
-mkdir -p root/dev s.0 s.1 s.2
+mkdir -p root/dev s.0 s.1 s.2 s.3
 : >root/dev/nvidia0
 : >root/dev/nvidia1
 MUSTER_TEST_ROOT=$PWD/root
@@ -15,11 +15,12 @@ NVML_NODE=$PWD/well
 export MUSTER_TEST_ROOT MUSTER_TEST_GPU_GLOB MUSTER_TEST_SAMPLES MUSTER_TEST_SAMPLES_S MUSTER_AGENT LD_LIBRARY_PATH NVML_NODE
 : >well
 
-# gpus WORDS WORDS WORDS: of the three nodes.
+# gpus WORDS WORDS WORDS [WORDS]: of the nodes.
 gpus() {
     echo "$1" >s.0/gpu
     echo "$2" >s.1/gpu
     echo "$3" >s.2/gpu
+    echo "${4-}" >s.3/gpu
 }
 # looked N TIMES: node N has sampled its GPUs so often from now on.
 looked() {

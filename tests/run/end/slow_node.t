@@ -60,6 +60,24 @@ finish_run 60
 is "... none is named" "$rc $(json end.json 'd["slow"]') $(grep -c 'slow' err)" "0 [] 0"
 rm over
 
+# Roles have work of their own.
+gpus 'mhzs=1000 mhz=1000' 'mhzs=1000 mhz=1000' '' ''
+start muster --name slow --json end.json -H node1:2,node2:2,node3:2,node4:2 --no_local_rank \
+    --role one:4 ./rank : --role two:4 ./rank
+ok "all of a role are slow: each is sampled often" looked 0 30
+: >over
+finish_run 60
+is "... none is named, since the other role has other work" "$rc $(json end.json 'd["slow"]')" "0 []"
+rm over
+gpus '' '' 'mhz=1000' ''
+start muster --name slow --json end.json -H node1:2,node2:2,node3:2,node4:2 --no_local_rank \
+    --role one:4 ./rank : --role two:4 ./rank
+ok "one of a role is slow: it is named" wait_for 60 grep -q '^muster: warning: node3: slow for ' err
+: >over
+finish_run 60
+is "... alone" "$rc $(json end.json '[s["node"] for s in d["slow"]]')" "0 ['node3']"
+rm over
+
 # --- a driver that hangs
 
 gpus '' '' ''

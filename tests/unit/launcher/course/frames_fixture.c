@@ -17,6 +17,7 @@
 #include "course/generation.h"
 #include "course/generation_words.h"
 #include "course/role_restart.h"
+#include "course/slow_nodes.h"
 #include "run/rank_keys.h"
 #include "run/data_shards.h"
 #include "run/deadline.h"
@@ -170,6 +171,12 @@ int checkpoints_take(struct run *of, const struct node *which, const json_t *bod
         return err_set(err, "CHECKPOINT frame: no path");
     told("seen;");
     return 0;
+}
+
+void slow_nodes_take(struct run *of, const struct node *which, const json_t *body)
+{
+    (void)of, (void)which, (void)body;
+    told("sampled;");
 }
 
 void notice_take_checkpoint(struct run *of, struct node *which, const json_t *body)

@@ -366,6 +366,20 @@ static void test_evidence(void **state)
     assert_int_equal(run.outcome.evidence.unreads, 1);
 }
 
+static void test_samples(void **state)
+{
+    (void)state;
+    says(0, FRAME_SAMPLES, json_object());
+    expect_told("sampled;");
+    node[0].state = NODE_STAYING;
+    says(0, FRAME_SAMPLES, json_object());
+    expect_refused(0, "SAMPLES frame: not while the node waits for another generation");
+    node[1].state = NODE_PREPARING;
+    says(1, FRAME_SAMPLES, json_object());
+    expect_refused(1, "SAMPLES frame: not now");
+    expect_told("");
+}
+
 static void test_of_job(void **state)
 {
     static const struct node_job job = { .frame = job_frame };
@@ -557,6 +571,7 @@ int main(void)
         TEST(test_notices),
         TEST(test_checkpoints),
         TEST(test_evidence),
+        TEST(test_samples),
         TEST(test_of_job),
         TEST(test_error_ends_run),
         TEST(test_error_with_0),

@@ -86,7 +86,8 @@ static int slow_after(const char *usual, const char *own, size_t nodes)
 
 #define GPU(mhz, busy, reasons)                                                            \
     "{\"gpus\":[{\"gpu\":5,\"mhz\":" mhz ",\"mhz_most\":1980,\"busy\":" busy                   \
-    ",\"reasons\":" reasons ",\"mw\":412000,\"mw_most\":700000,\"celsius\":88,\"pcie_speed\":5,\"pcie_lanes\":16}]}"
+    ",\"reasons\":" reasons ",\"mw\":412000,\"mw_most\":700000,\"celsius\":88,"             \
+    "\"pcie_speed\":5,\"pcie_lanes\":16}]}"
 #define PORT(name, state, gbits)                                                           \
     "{\"ports\":[{\"port\":\"" name "\",\"state\":" state ",\"gbits\":" gbits "}]}"
 #define WELL GPU("1965", "97", "0")
