@@ -540,6 +540,8 @@ static void take_steps(struct run *run, struct node *node, const struct frame *f
         bad_frame(node, frame, "its ranks do not run yet");
     else if (steps_take(run, node, body, &err) < 0)
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s", err.text);
+    else
+        slow_nodes_stepped(run, node);
 }
 
 static bool rank_is_of(const struct run *run, const struct node *node, uint32_t rank)

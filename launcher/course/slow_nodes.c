@@ -18,14 +18,19 @@
 #include "run/events.h"
 #include "run/pool.h"
 #include "run/run.h"
+#include "run/steps.h"
 #include "sanitize.h"
 #include "xalloc.h"
 
 #define SECONDS_MAX 1e9
+#define EVERY_S     10.0 /* between two samples of a node that sends none */
+#define WINDOW      3    /* samples for the pace of steps, at least */
 
 /* What we know of a member. */
 struct slow_member {
     struct slow_node node;
+    struct slow_pace pace;
+    bool             has_samples;    /* its agent sends some */
     bool             is_driver_told; /* the user knows that its driver hangs */
 };
 
@@ -36,9 +41,13 @@ struct slow_nodes {
     size_t               worlds;
 };
 
+static void                forget(struct slow_member *member);
 static struct slow_member *member_of(struct run *run, size_t place);
 static struct slow_world  *world_of(const struct run *run, const struct plan *world);
 static void tell_unanswered(const struct node *node, struct slow_member *member, double seconds);
+static void add_pace(const struct run *run, const struct node *node, struct slow_member *member);
+static void judge(struct run *run, const struct node *node, struct slow_member *member,
+                  double now_s);
 static void look(struct run *run, const struct plan *world, double every_s, double now_s);
 static void tell_slow(struct run *run, const char *host, const struct slow_node *node,
                       double now_s);
@@ -74,7 +83,13 @@ void slow_nodes_again(struct run *run, const struct plan *world)
 
     for (n = 0; n < run->plan->nodes; n++)
         if (world == run->plan || plan_world(run->plan, n) == world)
-            slow_node_again(&member_of(run, n)->node);
+            forget(member_of(run, n));
+}
+
+static void forget(struct slow_member *member)
+{
+    slow_node_again(&member->node);
+    member->pace = (struct slow_pace){ 0 };
 }
 
 static struct slow_member *member_of(struct run *run, size_t place)
@@ -103,7 +118,6 @@ static struct slow_world *world_of(const struct run *run, const struct plan *wor
 
 void slow_nodes_take(struct run *run, const struct node *node, const json_t *body)
 {
-    const struct plan  *world = plan_world(run->plan, node->index);
     struct slow_member *member = member_of(run, node->index);
     const double        now_s = clock_now_s();
     const double unanswered_s = json_number_value(json_object_get(body, "unanswered_s"));
@@ -112,7 +126,43 @@ void slow_nodes_take(struct run *run, const struct node *node, const json_t *bod
         tell_unanswered(node, member, unanswered_s);
         return;
     }
+    member->has_samples = true;
     slow_sample_read(&member->node.sample, body, now_s);
+    add_pace(run, node, member);
+    judge(run, node, member, now_s);
+}
+
+void slow_nodes_stepped(struct run *run, const struct node *node)
+{
+    struct slow_member *member = member_of(run, node->index);
+    const double        now_s = clock_now_s();
+
+    if (member->has_samples ||
+        (member->node.sample.every_s > 0 && now_s - member->node.sample.at_s < EVERY_S))
+        return;
+    slow_sample_begin(&member->node.sample, EVERY_S, now_s);
+    add_pace(run, node, member);
+    judge(run, node, member, now_s);
+}
+
+static void add_pace(const struct run *run, const struct node *node, struct slow_member *member)
+{
+    struct slow_sample *sample = &member->node.sample;
+    int64_t             step, at_ns;
+    double              pace;
+
+    if (!steps_of_node(run, node, &step, &at_ns))
+        return;
+    pace = slow_pace_note(&member->pace, step, (double)at_ns / NS_PER_S, WINDOW * sample->every_s);
+    if (pace >= 0)
+        slow_sample_add_pace(sample, pace);
+}
+
+static void judge(struct run *run, const struct node *node, struct slow_member *member,
+                  double now_s)
+{
+    const struct plan *world = plan_world(run->plan, node->index);
+
     look(run, world, member->node.sample.every_s, now_s);
     switch (slow_node_judge(&member->node, world_of(run, world), now_s)) {
     case SLOW_BEGINS:

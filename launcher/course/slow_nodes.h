@@ -23,5 +23,7 @@ void slow_nodes_again(struct run *run, const struct plan *world);
 
 /* Handles SAMPLES, which may hold anything. */
 void slow_nodes_take(struct run *run, const struct node *node, const json_t *body);
+/* The ranks of that node have reported steps. */
+void slow_nodes_stepped(struct run *run, const struct node *node);
 
 #endif

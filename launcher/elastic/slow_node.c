@@ -224,6 +224,10 @@ static void write_why(struct slow_node *node, const struct slow_point *point, do
                  "the PCIe link of GPU %s does %.0f GT/s, the median is %.0f%s", device, now,
                  usual, others);
         break;
+    case SLOW_PACE:
+        snprintf(node->why, sizeof node->why,
+                 "its ranks do %.2f steps in a minute, the median is %.2f", now, usual);
+        break;
     default:
         snprintf(node->why, sizeof node->why,
                  "a processor is too hot and runs slower, as on most nodes none does");

@@ -7,8 +7,8 @@
  * They read no clock.
  *
  * GPUs are compared with all other GPUs, also those of their own node; ports with the ports of the
- * same name on other nodes; processors with those of other nodes. A median counts if at least three
- * have such a point.
+ * same name on other nodes; processors, and the pace of steps, with those of other nodes. A median
+ * counts if at least three have such a point.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SLOW_NODE_H

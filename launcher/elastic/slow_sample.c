@@ -6,15 +6,15 @@
 #include "elastic/slow_sample.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "xalloc.h"
 
-#define POINTS_MAX  (SLOW_DEVICES_MAX * 5 + 1)
+#define POINTS_MAX  (SLOW_DEVICES_MAX * 5 + 2)
 #define EVERY_S     10.0
+#define MINUTE_S    60.0
 #define EVERY_LEAST 0.01
 #define EVERY_MOST  600.0
 #define NUMBER_MAX  INT64_C(1000000000) /* of what a GPU or a port says */
@@ -54,9 +54,8 @@ void slow_sample_read(struct slow_sample *sample, const json_t *body, double now
     double        every_s = json_number_value(every);
     size_t        i;
 
-    sample->points = 0;
-    sample->at_s = now_s;
-    sample->every_s = every_s >= EVERY_LEAST && every_s <= EVERY_MOST ? every_s : EVERY_S;
+    slow_sample_begin(sample, every_s >= EVERY_LEAST && every_s <= EVERY_MOST ? every_s : EVERY_S,
+                      now_s);
     json_array_foreach(json_object_get(body, "gpus"), i, item) {
         if (i < SLOW_DEVICES_MAX)
             add_gpu(sample, item);
@@ -67,6 +66,36 @@ void slow_sample_read(struct slow_sample *sample, const json_t *body, double now
     }
     if (number_in(body, "throttled") >= 0)
         add(sample, SLOW_HEAT, "", number_in(body, "throttled") == 0, 1);
+}
+
+void slow_sample_begin(struct slow_sample *sample, double every_s, double now_s)
+{
+    sample->points = 0;
+    sample->at_s = now_s;
+    sample->every_s = every_s;
+}
+
+void slow_sample_add_pace(struct slow_sample *sample, double pace)
+{
+    add(sample, SLOW_PACE, "", pace, MINUTE_S);
+}
+
+/* A step that is lower than before belongs to another count. */
+double slow_pace_note(struct slow_pace *pace, int64_t step, double at_s, double window_s)
+{
+    const struct slow_mark now = { step, at_s };
+
+    if (pace->marks == 0 || step < pace->young.step || at_s < pace->young.at_s) {
+        pace->old = pace->young = now;
+        pace->marks = 1;
+    } else if (at_s - pace->young.at_s >= window_s) {
+        pace->old = pace->young;
+        pace->young = now;
+        pace->marks = 2;
+    }
+    if (pace->marks < 2 || at_s - pace->old.at_s < window_s)
+        return -1;
+    return (double)(step - pace->old.step) / (at_s - pace->old.at_s);
 }
 
 static void add_gpu(struct slow_sample *sample, const json_t *gpu)

@@ -7,7 +7,9 @@
 #ifndef MUSTER_SLOW_SAMPLE_H
 #define MUSTER_SLOW_SAMPLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <jansson.h>
 
@@ -24,6 +26,7 @@ enum slow_kind {
     SLOW_PORT_RATE,  /* Gb/s, if the port is active */
     SLOW_PCIE,       /* GT/s of all lanes of a GPU, if it is busy */
     SLOW_HEAT,       /* 1: no processor is too hot; 0: one is */
+    SLOW_PACE,       /* steps in a second, of the rank that is ahead */
     SLOW_KINDS
 };
 
@@ -47,5 +50,22 @@ void slow_sample_clear(struct slow_sample *sample);
 
 /* Takes the body of SAMPLES, which may hold anything: what makes no sense is left out. */
 void slow_sample_read(struct slow_sample *sample, const json_t *body, double now_s);
+/* Begins a sample of a node that sends none, for slow_sample_add_pace(). */
+void slow_sample_begin(struct slow_sample *sample, double every_s, double now_s);
+/* Adds how many steps its ranks do in a second, once. */
+void slow_sample_add_pace(struct slow_sample *sample, double pace);
+
+/* The steps of a node so far. Starts as { 0 }. */
+struct slow_pace {
+    struct slow_mark {
+        int64_t step;
+        double  at_s;
+    } old, young; /* valid by marks */
+    int marks;
+};
+
+/* The last step of a node: at that time it was done. Returns how many it does in a second, from
+ * window_s to twice that before; negative: not known. */
+double slow_pace_note(struct slow_pace *pace, int64_t step, double at_s, double window_s);
 
 #endif

@@ -243,6 +243,23 @@ bool steps_range(const struct run *run, const struct plan *world, int64_t *lowes
     return *highest >= 0;
 }
 
+bool steps_of_node(const struct run *run, const struct node *node, int64_t *step, int64_t *at_ns)
+{
+    const struct rank_steps *rank;
+    int                      i, number;
+
+    *step = -1;
+    for (i = 0; i < node->plan->ranks; i++) {
+        number = node->plan->rank[i].rank;
+        rank = &run->steps->rank[number];
+        if (!counts(run, number) || rank->step <= *step)
+            continue;
+        *step = rank->step;
+        *at_ns = rank->at_ns;
+    }
+    return *step >= 0;
+}
+
 void steps_words(const struct run *run, struct strlist *lines)
 {
     const struct plan *world;

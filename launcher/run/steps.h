@@ -49,6 +49,10 @@ void steps_signs(const struct run *run, int64_t now_ns, struct hang_signs *signs
 bool steps_range(const struct run *run, const struct plan *world, int64_t *lowest,
                  int64_t *highest);
 
+/* Sets the highest of the last steps that ranks of that node have reported which still run, and
+ * when that was. False: none has a number. */
+bool steps_of_node(const struct run *run, const struct node *node, int64_t *step, int64_t *at_ns);
+
 /* Adds a sentence about the last steps of the ranks: who is where. Nothing if none has a step. */
 void steps_words(const struct run *run, struct strlist *lines);
 

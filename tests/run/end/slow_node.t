@@ -78,6 +78,28 @@ finish_run 60
 is "... alone" "$rc $(json end.json '[s["node"] for s in d["slow"]]')" "0 ['node3']"
 rm over
 
+# --- steps
+
+# The ranks of node 1 do a step while the others do ten.
+script_file steps <<'END'
+#!/bin/sh
+[ "$LOCAL_RANK" = 0 ] || exec ./rank
+step=0
+until [ -e over ]; do
+    [ "$MUSTER_HOST" = node2 ] && step=$((step + 1)) || step=$((step + 10))
+    echo "step $step"
+    sleep 0.05
+done
+END
+gpus '' '' ''
+start muster --name slow --heartbeat 0.1 --progress 'step ([0-9]+)' --json end.json $three ./steps
+ok "a node that makes fewer steps is named" \
+    wait_for 60 grep -Eq '^muster: warning: node2: slow for .*: its ranks do [0-9.]+ steps in a minute, the median is ' err
+: >over
+finish_run 60
+is "... and the run ends well" "$rc" 0
+rm over
+
 # --- a driver that hangs
 
 gpus '' '' ''

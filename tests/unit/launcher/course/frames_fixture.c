@@ -179,6 +179,12 @@ void slow_nodes_take(struct run *of, const struct node *which, const json_t *bod
     told("sampled;");
 }
 
+void slow_nodes_stepped(struct run *of, const struct node *which)
+{
+    (void)of, (void)which;
+    told("stepped;");
+}
+
 void notice_take_checkpoint(struct run *of, struct node *which, const json_t *body)
 {
     (void)of, (void)which, (void)body;

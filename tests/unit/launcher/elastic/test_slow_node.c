@@ -215,6 +215,50 @@ static void test_one_node(void **unused)
                                      "1 more of its GPUs is off, too");
 }
 
+/* A node whose ranks do fewer steps than those of others, in the same time. */
+static void test_pace(void **unused)
+{
+    struct slow_pace pace[3] = { { .marks = 0 } };
+    enum slow_change change = SLOW_AS_BEFORE;
+    double           each;
+    int              i, n;
+
+    (void)unused;
+    for (i = 0; i < 20 && change == SLOW_AS_BEFORE; i++, now_s += EVERY_S) {
+        for (n = 0; n < 3; n++) {
+            slow_sample_begin(&node[n].sample, EVERY_S, now_s);
+            each = slow_pace_note(&pace[n], (n == 1 ? 10 : 20) * i, now_s, 3 * EVERY_S);
+            if (each >= 0)
+                slow_sample_add_pace(&node[n].sample, each);
+        }
+        slow_world_look(&world, (const struct slow_node *[]){ &node[0], &node[1], &node[2] }, 3,
+                        EVERY_S, now_s);
+        for (n = 0; n < 3; n++)
+            if (slow_node_judge(&node[n], &world, now_s) == SLOW_BEGINS && n == 1)
+                change = SLOW_BEGINS;
+    }
+    assert_int_equal(change, SLOW_BEGINS);
+    assert_false(node[0].is_slow || node[2].is_slow);
+    assert_string_equal(node[1].why,
+                        "its ranks do 60.00 steps in a minute, the median is 120.00");
+}
+
+static void test_pace_note(void **unused)
+{
+    struct slow_pace pace = { 0 };
+
+    (void)unused;
+    assert_true(slow_pace_note(&pace, 100, 50, 30) < 0);
+    assert_true(slow_pace_note(&pace, 110, 60, 30) < 0);
+    assert_true(slow_pace_note(&pace, 160, 80, 30) == 2);
+    assert_true(slow_pace_note(&pace, 160, 80, 30) == 2); /* no step since */
+    assert_true(slow_pace_note(&pace, 170, 90, 30) == 1.75);
+    assert_true(slow_pace_note(&pace, 200, 110, 30) == 40 / 30.0);
+    assert_true(slow_pace_note(&pace, 3, 120, 30) < 0); /* another epoch */
+    assert_true(slow_pace_note(&pace, 33, 150, 30) == 1);
+    assert_true(slow_pace_note(&pace, 43, 140, 30) < 0); /* the clock is not ours */
+}
+
 /* What a node sends may be anything: it is left out, or bounded. */
 static void test_bad(void **unused)
 {
@@ -276,6 +320,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_break, begin, end),
         cmocka_unit_test_setup_teardown(test_few, begin, end),
         cmocka_unit_test_setup_teardown(test_one_node, begin, end),
+        cmocka_unit_test_setup_teardown(test_pace, begin, end),
+        cmocka_unit_test_setup_teardown(test_pace_note, begin, end),
         cmocka_unit_test_setup_teardown(test_bad, begin, end),
     };
 
