@@ -306,6 +306,13 @@ bool rank_take_steps(struct rank *rank, struct rank_steps *steps)
     return is_new;
 }
 
+const struct step_watch *rank_loss(const struct rank *rank)
+{
+    const struct step_watch *out = &rank->out.steps, *err = &rank->err.steps;
+
+    return out->has_loss ? out : err->has_loss ? err : NULL;
+}
+
 int64_t rank_step_before(const struct rank *rank, int64_t at_ns)
 {
     int64_t out_ns = step_watch_before(&rank->out.steps, at_ns);

@@ -97,6 +97,9 @@ struct rank_steps {
     uint64_t                 count;   /* of all that it has reported */
 };
 
+/* Returns the stream whose steps have a loss; NULL: none has. */
+const struct step_watch *rank_loss(const struct rank *rank);
+
 /* What has the rank reported? False: no step since the last call. */
 bool rank_take_steps(struct rank *rank, struct rank_steps *steps);
 /* Returns when the rank reported its last step before at_ns, by clock_now_ns(); -1: not known. */

@@ -30,9 +30,15 @@ json_t *step_report(struct ranks *ranks)
 
 static json_t *report_of(const struct rank *rank, const struct rank_steps *steps, int64_t now_ns)
 {
-    return json_pack("{s:I, s:s, s:I, s:I, s:f, s:b}", "rank", (json_int_t)rank->plan->rank,
-                     "form", step_watch_form(steps->exact), "step",
-                     (json_int_t)step_watch_step(steps->exact), "count", (json_int_t)steps->count,
-                     "age_s", (double)(now_ns - steps->latest->at_ns) / NS_PER_S, "last",
-                     (int)steps->latest->is_last);
+    const struct step_watch *loss = rank_loss(rank);
+    json_t                  *report =
+        json_pack("{s:I, s:s, s:I, s:I, s:f, s:b}", "rank", (json_int_t)rank->plan->rank, "form",
+                  step_watch_form(steps->exact), "step",
+                  (json_int_t)step_watch_step(steps->exact), "count", (json_int_t)steps->count,
+                  "age_s", (double)(now_ns - steps->latest->at_ns) / NS_PER_S, "last",
+                  (int)steps->latest->is_last);
+
+    if (loss != NULL)
+        json_object_set_new(report, "loss", json_real(loss->loss));
+    return report;
 }

@@ -5,10 +5,13 @@
 
 #include "steps/step_line.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MILLIONTHS 1000000
 #define DIGITS_MAX 15 /* of a step; more would be a time or a hash */
+#define LOSS_SIZE  32 /* of a loss as a text, with its end */
 
 /* What is left of a line. */
 struct cursor {
@@ -45,6 +48,7 @@ static void skip_blanks(struct cursor *line);
 static bool take_number(struct cursor *line, int64_t *number);
 static bool take_decimal(struct cursor *line, int64_t *millionths);
 static bool take_time(struct cursor *line);
+static bool take_loss(struct cursor line, double *loss);
 static bool find_of(struct cursor *line, int64_t *number, int64_t *most);
 static bool is_digit(char c);
 
@@ -87,6 +91,16 @@ static bool may_name_step(const char *line, size_t size)
     return false;
 }
 
+bool step_line_loss(const char *line, size_t size, double *loss)
+{
+    struct cursor rest = { line, line + size };
+
+    while (find(&rest, "loss"))
+        if (take_loss(rest, loss))
+            return true;
+    return false;
+}
+
 const char *step_form_name(enum step_form form)
 {
     return forms[form].name;
@@ -99,7 +113,8 @@ static bool parse_part(struct cursor part, struct step_line *found)
 
     for (form = STEP_FORM_CALL + 1; form < STEP_FORMS; form++, most = -1)
         if (forms[form].parse(part, &step, &most)) {
-            *found = (struct step_line){ form, step, most };
+            *found = (struct step_line){ .form = form, .step = step, .most = most };
+            found->has_loss = step_line_loss(part.at, (size_t)(part.end - part.at), &found->loss);
             return true;
         }
     return false;
@@ -275,6 +290,32 @@ static bool take_time(struct cursor *line)
         parts++;
     } while (take(line, ":"));
     return parts > 1;
+}
+
+/* Behind the word: a quote, a colon or "=", and the number, which may be quoted. */
+static bool take_loss(struct cursor line, double *loss)
+{
+    char        text[LOSS_SIZE];
+    const char *begin;
+    char       *end;
+
+    if (line.at < line.end && (*line.at == '\'' || *line.at == '"'))
+        line.at++;
+    skip_blanks(&line);
+    if (line.at < line.end && (*line.at == ':' || *line.at == '='))
+        line.at++;
+    else if (line.at == line.end || line.at[-1] != ' ')
+        return false;
+    skip_blanks(&line);
+    if (line.at < line.end && (*line.at == '\'' || *line.at == '"'))
+        line.at++;
+    for (begin = line.at; line.at < line.end && line.at - begin < LOSS_SIZE - 1; line.at++)
+        if (!is_digit(*line.at) && memchr("+-.eE", *line.at, 5) == NULL)
+            break;
+    memcpy(text, begin, (size_t)(line.at - begin));
+    text[line.at - begin] = '\0';
+    *loss = strtod(text, &end);
+    return end > text && isfinite(*loss);
 }
 
 /* Finds "12/100", or tqdm's "12/?", as a word, and goes behind it. */

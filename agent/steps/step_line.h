@@ -40,6 +40,8 @@ struct step_line {
     enum step_form form;
     int64_t        step; /* not negative */
     int64_t        most; /* the last step that there will be; -1: the line does not say */
+    bool           has_loss;
+    double         loss; /* finite */
 };
 
 /* Lines are looked at up to here. */
@@ -48,6 +50,10 @@ struct step_line {
 /* Does the line name a step? It may hold any bytes, and ends without a newline. After a carriage
  * return it begins again: the last part that names one counts. */
 bool step_line_parse(const char *line, size_t size, struct step_line *found);
+
+/* Finds "loss: 2.31", "'loss': 2.31", "loss=2.31" or the like in a line or a part of one, and sets
+ * the loss. "eval_loss" and "loss scale" are none. */
+bool step_line_loss(const char *line, size_t size, double *loss);
 
 /* Returns whose form it is, for the user: "DeepSpeed". */
 const char *step_form_name(enum step_form form);

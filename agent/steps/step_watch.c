@@ -172,12 +172,19 @@ static bool match_part(const regex_t *pattern, const char *bytes, size_t size,
             return false;
         step = step * 10 + (part[i] - '0');
     }
-    *found = (struct step_line){ STEP_FORM_NONE, pattern->re_nsub > 0 ? step : -1, -1 };
+    *found = (struct step_line){ .form = STEP_FORM_NONE,
+                                 .step = pattern->re_nsub > 0 ? step : -1,
+                                 .most = -1 };
+    found->has_loss = step_line_loss(part, size, &found->loss);
     return true;
 }
 
 static void note(struct step_watch *watch, const struct step_line *found, int64_t now_ns)
 {
+    if (found->has_loss) {
+        watch->has_loss = true;
+        watch->loss = found->loss;
+    }
     if (watch->last[found->form] == found->step && found->step >= 0)
         return;
     watch->last[found->form] = found->step;
@@ -190,7 +197,9 @@ static void note(struct step_watch *watch, const struct step_line *found, int64_
 
 void step_watch_call(struct step_watch *watch, int64_t step, int64_t last, int64_t now_ns)
 {
-    note(watch, &(struct step_line){ STEP_FORM_CALL, step, last }, now_ns);
+    const struct step_line found = { .form = STEP_FORM_CALL, .step = step, .most = last };
+
+    note(watch, &found, now_ns);
 }
 
 int64_t step_watch_step(const struct step_watch *watch)

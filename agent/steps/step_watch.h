@@ -27,6 +27,8 @@ struct step_watch {
     int64_t        last[STEP_FORMS]; /* by form; -1: none */
     uint64_t       count;   /* how often a step has counted */
     bool           is_last; /* the last one is the last that there will be */
+    bool           has_loss;
+    double         loss;    /* of the last line of a step that had one */
     int64_t        at_ns;   /* when one last did */
     int64_t        recent_ns[STEP_WATCH_RECENT]; /* the same of the last ones; the oldest is
                                                     overwritten */

@@ -125,6 +125,56 @@ static void test_others(void **state)
                      lines[i]);
 }
 
+static void test_losses(void **state)
+{
+    static const struct {
+        const char *line;
+        double      loss; /* 0: none */
+    } lines[] = {
+        { "step 12/100  loss 2.345678  lr 1.000e-04", 2.345678 },
+        { "iter 10: loss 2.5, time 12.00ms", 2.5 },
+        { "step:  1  loss:  8.1309  memory:  1.20GiB", 8.1309 },
+        { "{'loss': 2.31, 'epoch': 0.03}", 2.31 },
+        { "{'loss': '-2.31', 'epoch': '0.03'}", -2.31 },
+        { "{\"loss\": 3}", 3 },
+        { "12/100 [00:10<01:15,  1.16it/s, loss=0.125]", 0.125 },
+        { "| lm loss: 6.170E+00 | loss scale: 1.0 |", 6.17 },
+        { "| loss scale: 4294967296.0 |", 0 },
+        { "{'eval_loss': 2.31}", 0 },
+        { "train_loss=2", 0 },
+        { "losses: 2", 0 },
+        { "loss2", 0 },
+        { "loss", 0 },
+        { "loss:", 0 },
+        { "loss: ", 0 },
+        { "loss 'x'", 0 },
+        { "loss: nan", 0 },
+        { "loss: inf", 0 },
+        { "loss: 1e999", 0 },
+        { "loss: +", 0 },
+        { "loss: .", 0 },
+        { "'loss", 0 },
+        { "\"loss\"", 0 },
+        { "loss = '", 0 },
+        { "loss: 1.2345678901234567890123456789012345678901234567890", 1.2345678901234567 },
+    };
+    double loss;
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < sizeof lines / sizeof *lines; i++) {
+        size_t size = strlen(lines[i].line);
+        char  *copy = xmemdup(lines[i].line, size); /* a sanitizer sees what is read behind it */
+        bool   is_found = step_line_loss(copy, size, &loss);
+
+        free(copy);
+        if (is_found != (lines[i].loss != 0))
+            fail_msg("%s in: %s", is_found ? "a loss" : "no loss", lines[i].line);
+        if (is_found && (loss > lines[i].loss + 1e-9 || loss < lines[i].loss - 1e-9))
+            fail_msg("%f in: %s", loss, lines[i].line);
+    }
+}
+
 /* Of a long line the end counts. */
 static void test_long(void **state)
 {
@@ -155,6 +205,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_forms),
         cmocka_unit_test(test_others),
+        cmocka_unit_test(test_losses),
         cmocka_unit_test(test_long),
         cmocka_unit_test(test_names),
     };
