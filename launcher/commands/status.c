@@ -20,6 +20,7 @@
 #include "buffer.h"
 #include "clock.h"
 #include "commands/suspect_hosts.h"
+#include "commands/status_page.h"
 #include "commands/table.h"
 #include "plan/domain.h"
 #include "elastic/cost.h"
@@ -35,6 +36,7 @@
 static int     status_of_all(const struct history *list, const char *json);
 static int     status_of_one(const struct past_run *run, const char *json);
 static int     cost_of_one(const struct past_run *run, const char *json);
+static int     page_of_one(const struct past_run *run, const char *path);
 static json_t *json_of_ranks(const struct past_run *run);
 static void    add_generation(const struct past_run *run, json_t *about);
 static void    add_resume(const struct past_run *run, json_t *about);
@@ -70,11 +72,15 @@ int command_status(const struct options *options)
         history_clear(&list);
         return EXIT_CREATE;
     }
-    if (options->run == NULL) {
+    if (options->run == NULL && options->html != NULL) {
+        log_error("--html: which run? muster status shows them");
+        status = EXIT_USAGE;
+    } else if (options->run == NULL) {
         status = status_of_all(&list, options->json);
     } else if ((run = history_find(&list, options->run, &err)) != NULL) {
-        status = options->cost ? cost_of_one(run, options->json)
-                               : status_of_one(run, options->json);
+        status = options->html != NULL ? page_of_one(run, options->html)
+                 : options->cost       ? cost_of_one(run, options->json)
+                                       : status_of_one(run, options->json);
     } else {
         log_error("%s", err.text);
         status = EXIT_USAGE;
@@ -116,6 +122,18 @@ static int status_of_one(const struct past_run *run, const char *json)
         return json_file_write(json, about) < 0 ? EXIT_CREATE : 0;
     json_decref(about);
     return 0;
+}
+
+static int page_of_one(const struct past_run *run, const char *path)
+{
+    struct error err;
+
+    if (run->state == PAST_RUN_ACTIVE)
+        past_run_refresh(run);
+    if (status_page_write(run, path, &err) == 0)
+        return 0;
+    log_error("%s: %s", run->id, err.text);
+    return EXIT_CREATE;
 }
 
 /* Shows the cost until now, until muster died, or until the end of the run. */
@@ -403,6 +421,8 @@ static void print_run(const json_t *run, FILE *out)
     if (json_is_string(json_object_get(run, "metrics"))) {
         metrics = text_of(run, "metrics");
         fprintf(out, "metrics: %s\n", metrics);
+        if (strncmp(metrics, "http://", 7) == 0)
+            fprintf(out, "page: %.*s\n", (int)(strrchr(metrics, '/') + 1 - metrics), metrics);
         free(metrics);
     }
     print_checkpoints(json_object_get(run, "checkpoints"), out);

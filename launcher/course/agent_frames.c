@@ -17,6 +17,7 @@
 #include "course/generation.h"
 #include "course/generation_words.h"
 #include "course/launch.h"
+#include "course/page.h"
 #include "course/role_restart.h"
 #include "course/slow_nodes.h"
 #include "elastic/policy.h"
@@ -159,6 +160,7 @@ static void take_of_rank(struct run *run, struct node *node, const struct frame 
         take_started(run, node, frame, body);
         break;
     case FRAME_OUTPUT:
+        page_output(run, frame);
         rank_output_take(run, node, frame);
         break;
     case FRAME_EXIT:

@@ -71,6 +71,7 @@
 #include "course/flight.h"
 #include "course/generation.h"
 #include "course/metrics.h"
+#include "course/page_look.h"
 #include "course/requests.h"
 #include "course/slow_nodes.h"
 #include "course/world.h"
@@ -225,7 +226,7 @@ static int open_dir(struct run *run, struct error *err)
         return 0;
     }
     log_info("this run is in %s", run->dir.path);
-    run->status = run_status_new(run);
+    run->status = run_status_new(run, page_look_now);
     return run->watcher != NULL ? run->watcher->has_dir(&run->dir, run->watcher->arg, err) : 0;
 }
 
@@ -344,9 +345,9 @@ static int finish(struct run *run)
     ending_event_run(run, status);
     events_await(run);
     metrics_end(run, status);
-    events_free(run->events);
     interrupt_end(run, status);
     close_dir(run, status);
+    events_free(run->events);
     return status;
 }
 
@@ -464,6 +465,8 @@ static void close_dir(struct run *run, int status)
         json_object_set_new(result, "world", world);
     data_shards_json(run, result);
     json_object_set_new(result, "cost", cost_json(&run->cost));
+    if (run->dir.path != NULL)
+        json_object_set_new(result, "page", page_look_whole(run, status));
     flight_write(run);
     if (run_dir_result(&run->dir, result, &err) < 0)
         log_warn("%s: %s; muster status will say that this run has died", run->dir.path,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "course/page.h"
 #include "course/run_figures.h"
 #include "log.h"
 #include "metrics/http_server.h"
@@ -46,8 +47,12 @@ static struct shared_text *text_of(struct run *run, enum metrics_format format);
 static void sent_cb(const void *bytes, size_t size, void *arg);
 static void let_go(struct shared_text *shared);
 
-/* In the place of a page of the run: another row. */
-static const struct http_path paths[] = { { "/metrics", answer_metrics }, { 0 } };
+static const struct http_path paths[] = {
+    { "/", page_answer_html },        { "/page.css", page_answer_css },
+    { "/page.js", page_answer_js },   { "/run.json", page_answer_run },
+    { "/rank", page_answer_rank },    { "/events", page_answer_events },
+    { "/metrics", answer_metrics },   { 0 }
+};
 
 int metrics_open(struct run *run, struct error *err)
 {
@@ -78,7 +83,8 @@ static int open_socket(struct run *run, struct error *err)
     if (rc < 0)
         err_set(err, "--metrics-listen: %s", err->text);
     else if (place.path == NULL && place.port == 0)
-        log_note("metrics are at http://%s/metrics", made->name);
+        log_note("metrics are at http://%s/metrics, a page of the run at http://%s/", made->name,
+                 made->name);
     listen_place_clear(&place);
     if (rc < 0)
         return -1;
@@ -96,6 +102,7 @@ void metrics_begin(struct run *run)
     if (metrics == NULL)
         return;
     if (metrics->socket.fd >= 0) {
+        page_open(run);
         metrics->server = http_server_new(run->base, metrics->socket.fd, paths, run);
         metrics->socket.fd = -1;
     }
@@ -122,6 +129,7 @@ void metrics_end(struct run *run, int status)
         metrics_file_close(metrics->file, text);
         metrics->file = NULL;
     }
+    page_end(run, status);
     metrics_free(run);
 }
 
@@ -137,6 +145,7 @@ void metrics_free(struct run *run)
     metrics_file_close(metrics->file, NULL);
     if (metrics->tick != NULL)
         event_free(metrics->tick);
+    page_free(run);
     http_server_free(metrics->server);
     listen_socket_close(&metrics->socket);
     for (i = 0; i <= METRICS_PROMETHEUS; i++)

@@ -1,8 +1,8 @@
 /* metrics.h - --metrics and --metrics-listen: figures of a run for Prometheus
  *
  * The file is written every METRICS_EACH_S seconds, when the run enters another phase, and at its
- * end. The server makes the text once in METRICS_FRESH_S seconds at most, however many ask. A page
- * of the run is another row of the table of paths (metrics/http_server.h).
+ * end. The server makes the text once in METRICS_FRESH_S seconds at most, however many ask. The
+ * same server has a page of the run (course/page.h).
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_METRICS_H

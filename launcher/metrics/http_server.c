@@ -64,8 +64,6 @@ static bool                    look(struct http_server *server);
 static bool                    is_gone(struct bufferevent *bev);
 static void                    request_cb(struct evhttp_request *request, void *arg);
 static const struct http_path *find_path(const struct http_server *server, const char *path);
-static void answer_error(struct evhttp_request *request, int code, const char *words);
-static void add_headers(struct evhttp_request *request, const char *type);
 
 struct http_server *http_server_new(struct event_base *base, int fd, const struct http_path *path,
                                     void *arg)
@@ -235,10 +233,10 @@ static void request_cb(struct evhttp_request *request, void *arg)
 
     path = find_path(server, uri != NULL ? evhttp_uri_get_path(uri) : NULL);
     if (path == NULL) {
-        answer_error(request, HTTP_NOTFOUND, "not found");
+        http_server_refuse(request, HTTP_NOTFOUND, "not found");
     } else if (method != EVHTTP_REQ_GET && method != EVHTTP_REQ_HEAD) {
         evhttp_add_header(evhttp_request_get_output_headers(request), "Allow", "GET, HEAD");
-        answer_error(request, HTTP_BADMETHOD, "only GET and HEAD");
+        http_server_refuse(request, HTTP_BADMETHOD, "only GET and HEAD");
     } else {
         path->answer(request, server->arg);
     }
@@ -255,13 +253,13 @@ static const struct http_path *find_path(const struct http_server *server, const
     return NULL;
 }
 
-static void answer_error(struct evhttp_request *request, int code, const char *words)
+void http_server_refuse(struct evhttp_request *request, int code, const char *words)
 {
     struct evbuffer *body = evbuffer_new();
 
     if (body == NULL)
         xalloc_die();
-    add_headers(request, "text/plain; charset=utf-8");
+    http_server_headers(request, "text/plain; charset=utf-8");
     if (evhttp_request_get_command(request) != EVHTTP_REQ_HEAD)
         evbuffer_add_printf(body, "%s\n", words);
     evhttp_send_reply(request, code, words, body);
@@ -276,7 +274,7 @@ void http_server_reply(struct evhttp_request *request, const char *type, const c
 
     if (body == NULL)
         xalloc_die();
-    add_headers(request, type);
+    http_server_headers(request, type);
     if (evhttp_request_get_command(request) == EVHTTP_REQ_HEAD) {
         snprintf(length, sizeof length, "%zu", size);
         evhttp_add_header(evhttp_request_get_output_headers(request), "Content-Length", length);
@@ -289,7 +287,7 @@ void http_server_reply(struct evhttp_request *request, const char *type, const c
 }
 
 /* A browser shows it as what it is called, and keeps no copy. */
-static void add_headers(struct evhttp_request *request, const char *type)
+void http_server_headers(struct evhttp_request *request, const char *type)
 {
     struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
 

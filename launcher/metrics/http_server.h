@@ -38,6 +38,10 @@ void http_server_free(struct http_server *server); /* NULL is fine */
 /* Answers 200 with these bytes, which stay borrowed until free_cb(arg). */
 void http_server_reply(struct evhttp_request *request, const char *type, const char *bytes,
                        size_t size, evbuffer_ref_cleanup_cb free_cb, void *arg);
+/* Answers with an error, and words for people. */
+void http_server_refuse(struct evhttp_request *request, int code, const char *words);
+/* Adds the headers that each answer has. */
+void http_server_headers(struct evhttp_request *request, const char *type);
 /* Returns a header of the request; NULL: it has none of that name. */
 const char *http_server_header(struct evhttp_request *request, const char *name);
 

@@ -95,6 +95,8 @@ const struct option_row option_table[] = {
 
     { .name = "cost", FLAG(cost), .commands = FOR(STATUS), .flags = OPTION_ARGV_ONLY,
       .help = "what a run has cost: hours and money" },
+    { .name = "html", .arg = "FILE", TEXT(html), .commands = FOR(STATUS), .flags = OPTION_ARGV_ONLY,
+      .help = "write a page of the run (- is standard output)" },
 
     { .name = "quick", FLAG(check_quick), .commands = FOR(CHECK) | FOR(DOCTOR),
       .flags = OPTION_ARGV_ONLY, .help = "fewer and smaller tests (default of doctor)" },

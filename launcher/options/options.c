@@ -175,6 +175,7 @@ void options_clear(struct options *options)
     free(options->health_check);
     free(options->on_event);
     free(options->metrics);
+    free(options->html);
     free(options->metrics_listen);
     free(options->groups);
     free(options->exclude_groups);

@@ -140,6 +140,7 @@ struct options {
     char *health_check;   /* program on each node that must find it healthy; NULL: none */
     char *on_event;       /* program that gets each event; NULL: none */
     char *metrics;        /* file with the figures of the run; NULL: none */
+    char *html;    /* muster status: a page of the run; NULL: none */
     char *metrics_listen; /* where they are served (listen_place.h); NULL: nowhere */
 
     /* how it ends */

@@ -22,13 +22,16 @@
 #define TICK_S 0.1
 
 struct events {
-    struct event_hook *hook;
+    struct event_hook *hook; /* NULL: there is no --on-event */
+    struct past_event  past[EVENTS_KEPT]; /* the oldest is overwritten */
+    uint64_t           count;
     char               host[RUN_DIR_HOST_SIZE];
     char              *script;
     int                told;      /* the number of the next generation whose start is an event */
     int               *role_told; /* by role: the same, where only that role has started again */
 };
 
+static void keep(struct events *events, const char *event, const char *text, time_t at);
 static void tell_start(struct run *run);
 static void tick_cb(evutil_socket_t fd, short what, void *arg);
 static bool is_wait_over(const struct run *run, int64_t since_ns, bool was_urgent);
@@ -38,11 +41,12 @@ struct events *events_new(struct run *run)
     static const struct event_hook_limits limits = { EVENT_HOOK_S, EVENT_HOOK_TERM_S };
     struct events                        *events;
 
-    if (run->options->on_event == NULL || run->plan->command != COMMAND_RUN || run_is_exec(run))
+    if (run->plan->command != COMMAND_RUN || run_is_exec(run))
         return NULL;
     events = xcalloc(1, sizeof *events);
-    events->hook = event_hook_new(run->base, run->options->on_event, run->dir.path,
-                                  run->dir.path != NULL ? run->dir.fd : -1, &limits);
+    if (run->options->on_event != NULL)
+        events->hook = event_hook_new(run->base, run->options->on_event, run->dir.path,
+                                      run->dir.path != NULL ? run->dir.fd : -1, &limits);
     run_dir_host(events->host);
     events->script = event_script(run->options);
     events->role_told = xcalloc(run->plan->roles + 1, sizeof *events->role_told);
@@ -51,9 +55,13 @@ struct events *events_new(struct run *run)
 
 void events_free(struct events *events)
 {
+    size_t i;
+
     if (events == NULL)
         return;
     event_hook_free(events->hook);
+    for (i = 0; i < EVENTS_KEPT; i++)
+        json_decref(events->past[i].text);
     free(events->script);
     free(events->role_told);
     free(events);
@@ -72,6 +80,11 @@ void events_tell(struct run *run, const char *event, json_t *own, const char *fo
     va_start(words, format);
     vsnprintf(text, sizeof text, format, words);
     va_end(words);
+    keep(run->events, event, text, time(NULL));
+    if (run->events->hook == NULL) {
+        json_decref(own);
+        return;
+    }
     about = (struct event_about){ .run_id = run->plan->run_id,
                                   .name = run->options->name,
                                   .host = run->events->host,
@@ -83,9 +96,29 @@ void events_tell(struct run *run, const char *event, json_t *own, const char *fo
     event_hook_put(run->events->hook, event_make(&about, event, own, text));
 }
 
+static void keep(struct events *events, const char *event, const char *text, time_t at)
+{
+    struct past_event *past = &events->past[events->count % EVENTS_KEPT];
+
+    json_decref(past->text);
+    *past = (struct past_event){ .number = ++events->count,
+                                 .at = at,
+                                 .name = event,
+                                 .text = event_string(text, EVENTS_SHORT) };
+}
+
+const struct past_event *events_past(const struct run *run, size_t back)
+{
+    const struct events *events = run->events;
+
+    if (events == NULL || back >= EVENTS_KEPT || back >= events->count)
+        return NULL;
+    return &events->past[(events->count - 1 - back) % EVENTS_KEPT];
+}
+
 bool events_counts(const struct run *run, struct event_hook_counts *counts)
 {
-    if (run->events == NULL)
+    if (run->events == NULL || run->events->hook == NULL)
         return false;
     *counts = event_hook_counts(run->events->hook);
     return true;
@@ -139,7 +172,7 @@ void events_await(struct run *run)
     bool                 is_told = false;
     struct event        *timer;
 
-    if (run->events == NULL)
+    if (run->events == NULL || run->events->hook == NULL)
         return;
     timer = event_new(run->base, -1, EV_PERSIST, tick_cb, NULL);
     if (timer == NULL)

@@ -25,6 +25,7 @@
 
 struct launch_watcher;
 struct metrics;
+struct page;
 struct role_restart;
 struct slow_nodes;
 struct suspicion;
@@ -89,6 +90,7 @@ struct run {
     struct stacks      *stacks;        /* stacks.c */
     struct metrics     *metrics;       /* metrics.c; NULL: neither of the --metrics options */
     const char         *metrics_at;    /* metrics.c; "http://127.0.0.1:9464/metrics", or NULL */
+    struct page        *page;          /* page.c; NULL: no --metrics-listen */
     bool                is_start_told; /* agent_frames.c: watcher->started was called */
 
     /* Parts: launch.c makes them, and each belongs to the file with its name. */

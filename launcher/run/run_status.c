@@ -26,6 +26,7 @@ struct run_status {
     struct rank_times {
         int64_t started_ns, said_ns;
     } * rank;
+    json_t *(*page)(const struct run *run);
     int       dir_fd;
     char     *state;      /* the text of the last file, without said_ns */
     char     *text;       /* the text with said_ns */
@@ -48,11 +49,12 @@ static json_t *seconds_or_null(double seconds);
 static void    rank_words(const struct run *run, const struct node *node, int rank,
                           char text[STATE_SIZE]);
 
-struct run_status *run_status_new(const struct run *run)
+struct run_status *run_status_new(const struct run *run, json_t *(*page)(const struct run *run))
 {
     struct run_status *status = xcalloc(1, sizeof *status);
 
     status->rank = xcalloc((size_t)run->plan->world_size, sizeof *status->rank);
+    status->page = page;
     status->dir_fd = fcntl(run->dir.fd, F_DUPFD_CLOEXEC, 0);
     return status;
 }
@@ -189,6 +191,7 @@ static char *make_text(const struct run *run, bool with_said)
         json_object_set_new(body, "cost", cost_json(&run->cost));
         json_object_set_new(body, "steps", steps_json(run));
         json_object_set_new(body, "checkpoints", json_of_checkpoints(run));
+        json_object_set_new(body, "page", run->status->page(run));
     }
     text = json_dumps(body, JSON_COMPACT);
     json_decref(body);

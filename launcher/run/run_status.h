@@ -4,7 +4,7 @@
  *      "ranks": [{"rank": 0, ["role": "train",] "node": "te1", "pid": 4711, "state": "running",
  *                 "started_ns": ..., "said_ns": ...}, ...],
  *      ["metrics": "http://127.0.0.1:9464/metrics",]
- *      "world": (run_status_world)}
+ *      "world": (run_status_world), "page": (page/page_view.h)}
  *
  * said_ns is when the rank's last output came. Both times are from this machine's monotonic
  * clock, so that no rank looks silent after the system time is set; 0: not yet.
@@ -26,8 +26,9 @@ struct plan;
 struct run;
 struct run_status;
 
-/* Call the first when the run has its directory, the second when it is over (NULL is fine). */
-struct run_status *run_status_new(const struct run *run);
+/* Call the first when the run has its directory, the second when it is over (NULL is fine). page:
+ * returns what muster status --html shows, a new object that becomes "page" in the file. */
+struct run_status *run_status_new(const struct run *run, json_t *(*page)(const struct run *run));
 void               run_status_free(struct run_status *status);
 
 /* Called when the ranks of that world (the plan, or a role) start again. */

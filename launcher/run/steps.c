@@ -5,6 +5,7 @@
 
 #include "run/steps.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,9 @@ struct steps {
     } *rank; /* by its number in the run */
     struct step_pace pace; /* of one rank: others may report the same step a little later */
     int              leader; /* that rank, which has reported first; -1: none yet */
+    struct step_history history; /* of that rank */
+    bool             has_loss;
+    double           loss; /* that a rank has reported last; often only one reports any */
     bool             is_found; /* the user knows that there are steps, and the pace */
     bool             is_pace_known;
     struct world_steps {
@@ -41,6 +45,7 @@ struct steps {
 static json_int_t rank_of(const struct node *node, const json_t *entry);
 static void  take_rank(struct run *run, int number, const json_t *entry, int64_t now_ns);
 static struct world_steps *world_of(const struct run *run, const struct plan *world);
+static void  note_loss(struct steps *steps, const json_t *loss);
 static void  note_pace(struct run *run, int number);
 static void  tell(struct run *run, const struct rank_steps *rank, int number);
 static char *words_of(const struct run *run, const struct plan *world, int64_t now_ns);
@@ -143,6 +148,7 @@ static void take_rank(struct run *run, int number, const json_t *entry, int64_t 
     };
     snprintf(rank->form, sizeof rank->form, "%s", name);
     free(name);
+    note_loss(run->steps, json_object_get(entry, "loss"));
     note_pace(run, number);
     tell(run, rank, number);
 }
@@ -167,16 +173,30 @@ const char *steps_form(const struct run *run, const struct plan *world)
     return world_of(run, world)->form;
 }
 
+static void note_loss(struct steps *steps, const json_t *loss)
+{
+    if (!json_is_number(loss) || !isfinite(json_number_value(loss)))
+        return;
+    steps->has_loss = true;
+    steps->loss = json_number_value(loss);
+}
+
 static void note_pace(struct run *run, int number)
 {
-    struct steps *steps = run->steps;
+    struct steps            *steps = run->steps;
+    const struct rank_steps *rank = &steps->rank[number];
+    const double             at_s = (double)rank->at_ns / NS_PER_S;
 
     if (steps->leader < 0 || run->outcome.rank[steps->leader].ended) {
         steps->leader = number;
         step_pace_again(&steps->pace);
     }
-    if (number == steps->leader)
-        step_pace_note(&steps->pace, (double)steps->rank[number].at_ns / NS_PER_S);
+    if (number != steps->leader)
+        return;
+    step_pace_note(&steps->pace, at_s);
+    if (rank->step >= 0)
+        step_history_note(&steps->history, at_s, rank->step,
+                          steps->has_loss ? &steps->loss : NULL);
 }
 
 /* Tells the user once how muster knows that the ranks make progress, and once with auto when
@@ -346,6 +366,22 @@ void steps_add_rank(const struct run *run, int rank, json_t *body)
     json_object_set_new(body, "step", of->step >= 0 ? json_integer(of->step) : json_null());
     json_object_set_new(body, "step_form", json_text(of->form, strlen(of->form)));
     json_object_set_new(body, "step_ns", json_integer(of->at_ns));
+}
+
+const struct step_history *steps_history(const struct run *run)
+{
+    return &run->steps->history;
+}
+
+int64_t steps_of(const struct run *run, int rank)
+{
+    return run->steps->rank[rank].count > 0 ? run->steps->rank[rank].step : -1;
+}
+
+bool steps_loss(const struct run *run, double *loss)
+{
+    *loss = run->steps->loss;
+    return run->steps->has_loss;
 }
 
 json_t *steps_json(const struct run *run)

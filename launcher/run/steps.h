@@ -13,6 +13,7 @@
 #include <jansson.h>
 
 #include "elastic/hang_rule.h"
+#include "elastic/step_history.h"
 #include "elastic/step_reach.h"
 #include "err.h"
 #include "strlist.h"
@@ -58,6 +59,13 @@ void steps_words(const struct run *run, struct strlist *lines);
 
 /* Adds "step", "step_form" and "step_ns" to the state of a rank, if it has reported one. */
 void steps_add_rank(const struct run *run, int rank, json_t *body);
+/* Returns the steps of the rank that has reported first, by clock_now_s(), over all generations. */
+const struct step_history *steps_history(const struct run *run);
+/* Returns the last step of a rank, -1: none, or it has no number; and the last loss that any rank
+ * has reported. False: none has. */
+int64_t steps_of(const struct run *run, int rank);
+bool    steps_loss(const struct run *run, double *loss);
+
 /* Returns what is known of the whole run, a new object; null: no step was reported. */
 json_t *steps_json(const struct run *run);
 

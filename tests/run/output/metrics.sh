@@ -27,7 +27,7 @@ is_figure() {
 
 # address: of the run whose stderr is in err.
 address() {
-    sed -n 's|^muster: metrics are at \(http://.*/metrics\)$|\1|p' err
+    sed -n 's|^muster: metrics are at \(http://.*/metrics\), a page of the run at .*|\1|p' err
 }
 
 # has_address: the run says where it listens.

@@ -42,8 +42,9 @@ talk requests >answers
 is "what is asked well is answered" "$(sed -n 's/: 200$//p' answers | tr '\n' ',')" "get,get 1.0,query,whole address,"
 is "... other methods are not" "$(sed -n 's/: 405$//p' answers | tr '\n' ',')" "body of 4 KiB,put,delete,options,"
 is "... nor other paths" "$(sed -n 's/: 404$//p' answers | tr '\n' ',')" \
-    "root,below,traversal,traversal of it,encoded,"
-sed -n '/: 40[045]$/!{/: 200$/!p;}' answers | sed 's/^/# /'
+    "below,traversal,traversal of it,encoded,"
+is "... nor the page to a name that is not ours" "$(sed -n 's/: 403$//p' answers | tr '\n' ',')" "root,"
+sed -n '/: 40[0345]$/!{/: 200$/!p;}' answers | sed 's/^/# /'
 is "the rest gets an error, or nothing" "$(grep -cE ': (400|413|501|closed)$' answers)" 12
 is "HEAD has the length alone" "$(curl -sI "$(address)" | grep -ci '^Content-Length: [1-9]') $(curl -sI "$(address)" | wc -l)" "1 7"
 is "a thousand on one connection are all answered" "$(talk many 1000)" 1000

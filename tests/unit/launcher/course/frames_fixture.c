@@ -16,6 +16,7 @@
 #include "course/ending.h"
 #include "course/generation.h"
 #include "course/generation_words.h"
+#include "course/page.h"
 #include "course/role_restart.h"
 #include "course/slow_nodes.h"
 #include "run/rank_keys.h"
@@ -125,6 +126,12 @@ void hang_take_probed(struct run *of, struct node *which, const json_t *body)
 {
     (void)of, (void)which, (void)body;
     told("unreached;");
+}
+
+void page_output(struct run *of, const struct frame *frame)
+{
+    (void)of;
+    told("page %u;", frame->rank);
 }
 
 void rank_output_take(struct run *of, struct node *which, const struct frame *frame)

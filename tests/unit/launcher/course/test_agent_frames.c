@@ -104,7 +104,7 @@ static void test_output_and_shards(void **state)
     (void)state;
     says_of(1, FRAME_OUTPUT, 1, NULL);
     says_of(1, FRAME_SHARD, 1, NULL);
-    expect_told("output of 1;shard for 1;");
+    expect_told("page 1;output of 1;shard for 1;");
 }
 
 static void test_exit_well(void **state)

@@ -190,12 +190,15 @@ static void roles_start(void **state)
 
 static void without_the_option(void **state)
 {
+    struct event_hook_counts counts;
+
     (void)state;
     events_free(run.events);
     options.on_event = NULL;
     run.events = events_new(&run);
-    assert_null(run.events);
     events_tell(&run, "hang", json_pack("{s:i}", "a", 1), "%s", "text");
+    assert_string_equal(events_past(&run, 0)->name, "hang");
+    assert_false(events_counts(&run, &counts));
     events_rank_started(&run);
     events_await(&run);
     options.on_event = (char *)"./program"; /* in muster.conf */
@@ -204,6 +207,31 @@ static void without_the_option(void **state)
     plan.command = COMMAND_EXEC;
     assert_null(events_new(&run));
     expect_told("");
+}
+
+/* A text is safe to print, and short. */
+static void the_last_ones_are_kept(void **state)
+{
+    char long_text[2 * EVENTS_SHORT];
+    int  i;
+
+    (void)state;
+    assert_null(events_past(&run, 0));
+    memset(long_text, 'x', sizeof long_text - 1);
+    long_text[sizeof long_text - 1] = '\0';
+    events_tell(&run, "hang", NULL, "\033[2J%s", long_text);
+    assert_int_equal(events_past(&run, 0)->number, 1);
+    assert_memory_equal(json_string_value(events_past(&run, 0)->text), "^[[2Jxx", 7);
+    assert_true(json_string_length(events_past(&run, 0)->text) < EVENTS_SHORT + 10);
+    assert_null(events_past(&run, 1));
+    for (i = 0; i < 2 * EVENTS_KEPT; i++)
+        events_tell(&run, "notice", NULL, "%d", i);
+    assert_string_equal(json_string_value(events_past(&run, 0)->text), "127");
+    assert_string_equal(json_string_value(events_past(&run, EVENTS_KEPT - 1)->text), "64");
+    assert_null(events_past(&run, EVENTS_KEPT));
+    run.events = (events_free(run.events), NULL);
+    assert_null(events_past(&run, 0));
+    forget_told();
 }
 
 /* --- the end ------------------------------------------------------------------- */
@@ -298,6 +326,7 @@ int main(void)
         TEST(a_generation_that_never_ran),
         TEST(roles_start),
         TEST(without_the_option),
+        TEST(the_last_ones_are_kept),
         TEST(the_run_waits_for_the_program),
         TEST(not_for_ever),
         TEST(the_last_event_has_half_of_it),
