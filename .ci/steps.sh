@@ -7,7 +7,7 @@ notes=$(mktemp -d)
 trap 'rm -rf "$notes"' EXIT
 export DEBIAN_FRONTEND=noninteractive
 # install_packages and quickstart install these: a test that does not find one of them fails.
-export MUSTER_TEST_REQUIRE="sshd mpich open_mpi torch trainer pty valgrind promtool"
+export MUSTER_TEST_REQUIRE="sshd mpich open_mpi torch trainer pty valgrind promtool chromium"
 # A script that builds a cluster, once a machine, and starts it.
 export MUSTER_TEST_KUBE="$top/../shared/kube"
 # What configure and make are run by: dash, which needs half of bash's time.
@@ -33,7 +33,8 @@ step() {
 install_packages() {
     apt-get update -qq &&
         apt-get install -y -qq --no-install-recommends clang clang-tidy cppcheck libomp-dev llvm \
-            valgrind xz-utils ca-certificates debootstrap util-linux iproute2 curl >/dev/null &&
+            valgrind xz-utils ca-certificates debootstrap util-linux iproute2 curl chromium \
+            chromium-driver >/dev/null &&
         install_promtool
 }
 

@@ -84,6 +84,10 @@ void page_end(struct run *run, int status)
     if (!is_any)
         return;
     serve(run);
+    for (i = 0; i < PAGE_STREAMS; i++) {
+        http_stream_free(page->stream[i].http);
+        page->stream[i].http = NULL;
+    }
     event_base_loop(run->base, EVLOOP_NONBLOCK); /* writes what the sockets take */
 }
 
