@@ -292,7 +292,8 @@ static bool take_time(struct cursor *line)
     return parts > 1;
 }
 
-/* Behind the word: a quote, a colon or "=", and the number, which may be quoted. */
+/* The cursor is behind the word. A quote, a colon or "=" may follow, and then the number, which may
+ * be quoted. */
 static bool take_loss(struct cursor line, double *loss)
 {
     char        text[LOSS_SIZE];

@@ -46,8 +46,8 @@ struct page {
 
 static void           look_cb(evutil_socket_t fd, short what, void *arg);
 static void           serve(struct run *run);
-static void           send_news(struct run *run, struct stream *stream);
-static char          *news(struct run *run, struct stream *seen);
+static void           send_changes(struct run *run, struct stream *stream);
+static char          *changes(struct run *run, struct stream *seen);
 static struct stream *place_for_new(struct page *page);
 static void           answer_file(struct evhttp_request *request, const struct run *run,
                                   const char *type, const char *bytes, size_t size);
@@ -191,14 +191,14 @@ static void serve(struct run *run)
             stream->http = NULL;
         }
         if (stream->http != NULL && http_stream_waiting(stream->http) <= WAITING_MAX)
-            send_news(run, stream);
+            send_changes(run, stream);
     }
 }
 
-static void send_news(struct run *run, struct stream *stream)
+static void send_changes(struct run *run, struct stream *stream)
 {
     static const char alive[] = ":\n\n";
-    char             *message = news(run, stream), *event;
+    char             *message = changes(run, stream), *event;
     int64_t           now_ns = clock_now_ns();
 
     if (message != NULL) {
@@ -215,7 +215,7 @@ static void send_news(struct run *run, struct stream *stream)
 }
 
 /* Returns what the stream has not seen, and notes that it has. NULL: nothing. */
-static char *news(struct run *run, struct stream *seen)
+static char *changes(struct run *run, struct stream *seen)
 {
     const struct page         *page = run->page;
     const struct step_history *history = steps_history(run);
@@ -272,7 +272,7 @@ void page_answer_run(struct evhttp_request *request, void *arg)
     if (is_data_refused(request, run))
         return;
     page_look(&run->page->view, run, run->page->status, run->page->offset_s);
-    answer_json(request, news(run, &none));
+    answer_json(request, changes(run, &none));
 }
 
 void page_answer_rank(struct evhttp_request *request, void *arg)

@@ -21,8 +21,8 @@ void page_look(struct page_view *view, const struct run *run, int status, double
  * NULL: there are none. Sets last to the number of the last one that is kept. Caller frees. */
 char *page_look_events(const struct run *run, uint64_t after, uint64_t *last);
 
-/* Returns the whole page for muster status --html, as one message with "at" (the time now), and with
- * "lines", what is known of the first ranks that failed. status: as above. */
+/* Returns the whole page for muster status --html, as one message with "at" (the time now), and
+ * with "lines", what is known of the first ranks that failed. status: as above. */
 json_t *page_look_whole(const struct run *run, int status);
 /* The same of a run that is not over. */
 json_t *page_look_now(const struct run *run);

@@ -1,6 +1,6 @@
 /* page_file.h - the page as files that the server gives, and as one file that needs no server
  *
- * page.html, page.css and page.js are in muster itself: the build makes page_bytes.c of them.
+ * page.html, page.css and page.js are in muster itself: the build makes a C source of them.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_PAGE_FILE_H

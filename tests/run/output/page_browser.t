@@ -1,6 +1,6 @@
 #!/bin/sh
 # The page of a run in headless Chromium: by keyboard alone, dark and light, live, and when the run is
-# over. MUSTER_TEST_PICTURE=$PWD/doc/page.png makes the picture of README again.
+# over. Called with the name of a file, $PWD/doc/page.png, it makes the picture of README there.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
 . "$here/output/metrics.sh"
@@ -133,7 +133,7 @@ is "muster status --html shows the same of a run that is over" "$(tr '\n' '|' <f
 
 # --- the picture of README
 
-if [ -n "${MUSTER_TEST_PICTURE:-}" ]; then
+if [ -n "${1:-}" ]; then
     script_file train <<'END_OF_RANK'
 #!/bin/sh
 step=0
@@ -148,7 +148,7 @@ END_OF_RANK
         --heartbeat 0.5 --dead-after 60 --metrics-listen 0 ./train
     ok "a run for the picture" wait_for 120 scraped muster_generation 1
     sleep 40
-    browse "$(page_of)" size=1000x640 light get "wait=$(text link) === 'live'" "wait=$(cell 60)" "shot=$MUSTER_TEST_PICTURE"
+    browse "$(page_of)" size=1000x640 light get "wait=$(text link) === 'live'" "wait=$(cell 60)" "shot=$1"
     : >stop
     finish_run 60
 fi
