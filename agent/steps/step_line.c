@@ -296,9 +296,10 @@ static bool take_time(struct cursor *line)
  * be quoted. */
 static bool take_loss(struct cursor line, double *loss)
 {
-    char        text[LOSS_SIZE];
-    const char *begin;
-    char       *end;
+    static const char signs[] = { '+', '-', '.', 'e', 'E' };
+    char              text[LOSS_SIZE];
+    const char       *begin;
+    char             *end;
 
     if (line.at < line.end && (*line.at == '\'' || *line.at == '"'))
         line.at++;
@@ -311,7 +312,7 @@ static bool take_loss(struct cursor line, double *loss)
     if (line.at < line.end && (*line.at == '\'' || *line.at == '"'))
         line.at++;
     for (begin = line.at; line.at < line.end && line.at - begin < LOSS_SIZE - 1; line.at++)
-        if (!is_digit(*line.at) && memchr("+-.eE", *line.at, 5) == NULL)
+        if (!is_digit(*line.at) && memchr(signs, *line.at, sizeof signs) == NULL)
             break;
     memcpy(text, begin, (size_t)(line.at - begin));
     text[line.at - begin] = '\0';

@@ -173,13 +173,20 @@ is "... of no run" "$rc $(cat err)" "2 muster: error: --html: which run? muster 
 # --- a socket
 
 rm -f end go.*
-: >go.1
+chmod a+rx "$tmp" .
 run muster -H node1:2 --name plain --metrics-listen ./a.sock sh -c "
     curl -s --unix-socket a.sock http://localhost/run.json >answer.\$RANK
     stat -c '%a' a.sock >mode.\$RANK
+    setpriv --reuid 65534 --regid 65534 --clear-groups curl -s --unix-socket a.sock http://localhost/ >other.\$RANK 2>&1
+    echo \$? >other.\$RANK.status
     [ \$RANK = 1 ] && echo last words >&2 && exit 4 || sleep 100"
 ok "a socket has it, too" json_says answer.1 'd["run"]["name"] == "plain"'
 is "... for its user alone" "$(cat mode.1)" 600
+if why=$(need_user); then
+    is "... another user cannot connect" "$(cat other.1 other.1.status)" 7
+else
+    skip "... another user cannot connect" "$why"
+fi
 muster status --html=run.html plain
 sed -n 's|.*<script type="application/json" id="data">\(.*\)</script>|\1|p' run.html >data
 ok "the file of a run that failed has the last lines of the rank" json_says data 'd["lines"]["1"]["lines"] == ["last words"] and d["lines"]["1"]["words"] == "exit 4"'
