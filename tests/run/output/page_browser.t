@@ -113,10 +113,10 @@ finish_run 60
 
 # --- a launcher that is gone
 
-start muster -H node1:2 --dead-after "$(stretched 3)" --metrics-listen 0 sleep 1000
+start muster -H node1:2 --heartbeat 0.2 --dead-after "$(stretched 3)" --metrics-listen 0 sleep 1000
 ok "another run" wait_for 30 has_address
 launcher=$pid
-(while [ ! -e kill ]; do sleep 0.05; done; kill -KILL "$launcher") &
+(wait_for 60 test -e kill; kill -KILL "$launcher") &
 browse "$(page_of)" get "wait=$(text link) === 'live'" touch=kill \
     "wait=/^no connection since [0-9:]+$/.test($(text link))" "js=document.querySelectorAll('button.cell').length" >found
 wait
