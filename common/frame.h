@@ -101,8 +101,10 @@ enum frame_type {
     FRAME_PASSWORD,  /* L>A raw: for sudo */
     FRAME_STEPS,     /* A>L json: the steps that the ranks here have reported */
     FRAME_EVIDENCE,  /* A>L json: what the node's kernel says of hardware */
+    FRAME_RAS,       /* L>A empty: ask NCCL's RAS */
+    FRAME_COLLECTIVES, /* A>L json: what it says of the collectives of the job */
+    FRAME_SAMPLES,   /* A>L json: clocks of GPUs, states of ports; or that the driver hangs */
     FRAME_FLIGHT,    /* A>L json: the last collectives of a rank (PyTorch's flight recorder) */
-    FRAME_SAMPLES = 61, /* A>L json: clocks of GPUs, states of ports; or that the driver hangs */
     FRAME_TYPE_COUNT
 };
 

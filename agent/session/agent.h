@@ -78,6 +78,7 @@
 #include "plan/prepare.h"
 #include "plan/venv.h"
 #include "rank/ranks.h"
+#include "ras/ras.h"
 #include "samples/sample_watch.h"
 #include "session/idle.h"
 #include "session/launcher_clock.h"
@@ -146,6 +147,7 @@ struct requests {
     struct clean  *clean;   /* NULL: `muster clean` has not asked */
     struct stacks *stacks;  /* NULL: the launcher has not asked */
     struct horovod_server *horovod; /* for the ranks of this generation; NULL: none */
+    struct ras    *ras;
 };
 
 /* A notice of the launcher to the ranks of this generation: a node will leave. */
@@ -295,7 +297,7 @@ void    requests_again(struct agent *agent); /* the ranks of the next generation
                                                 for their stacks, and meet at another port */
 void    requests_end_probe(struct agent *agent);
 void    requests_end_stacks(struct agent *agent); /* the flight recorder has told what it knows */
-frame_f requests_take_probe, requests_take_clean, requests_take_stacks;
+frame_f requests_take_probe, requests_take_clean, requests_take_stacks, requests_take_ras;
 
 /* notice.c. begin, on PLAN: asks the cloud, or repeats what it has said; -1 with failure.
  * session_ends: this machine seems to be going down. look_last: looks for a checkpoint after

@@ -35,6 +35,7 @@ static const struct {
     [FRAME_SIGNAL] = { take_signal, true, AGENT_READY, AGENT_DONE },
     [FRAME_STOP] = { take_stop, true, AGENT_WAITING, AGENT_DONE },
     [FRAME_STACKS] = { requests_take_stacks, false, AGENT_RUNNING, AGENT_DONE },
+    [FRAME_RAS] = { requests_take_ras, false, AGENT_RUNNING, AGENT_DONE },
     [FRAME_NOTICE] = { notice_take, true, AGENT_RUNNING, AGENT_DONE },
     [FRAME_CLEAN] = { requests_take_clean, true, AGENT_WAITING, AGENT_WAITING },
     [FRAME_ACK] = { take_ack, false, AGENT_WAITING, AGENT_DONE },

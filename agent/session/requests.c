@@ -1,4 +1,5 @@
-/* requests.c - the launcher's requests that are independent of the run: PROBE, CLEAN, STACKS
+/* requests.c - the launcher's requests that are independent of the run: PROBE, CLEAN, STACKS,
+ * RAS
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -26,10 +27,12 @@ static int  probe_named(struct agent *agent, struct error *err);
 static void probed_cb(json_t *body, void *arg);
 static void cleaned_cb(json_t *body, void *arg);
 static void stacked_cb(uint32_t rank, json_t *body, void *arg);
+static void collectives_cb(json_t *body, void *arg);
 
 void requests_open(struct agent *agent)
 {
     agent->requests.probe = probe_new(agent->base, probed_cb, agent);
+    agent->requests.ras = ras_new(agent->base);
 }
 
 void requests_close(struct agent *agent)
@@ -38,6 +41,7 @@ void requests_close(struct agent *agent)
     probe_free(agent->requests.probe);
     clean_free(agent->requests.clean);
     requests_again(agent);
+    ras_free(agent->requests.ras);
 }
 
 void requests_again(struct agent *agent)
@@ -46,6 +50,7 @@ void requests_again(struct agent *agent)
     agent->requests.stacks = NULL;
     horovod_server_free(agent->requests.horovod);
     agent->requests.horovod = NULL;
+    ras_forget(agent->requests.ras);
 }
 
 void requests_end_probe(struct agent *agent)
@@ -226,5 +231,26 @@ void requests_end_stacks(struct agent *agent)
     if (agent->requests.stacks == NULL || !stacks_are_told(agent->requests.stacks))
         return; /* stacks_begin() sends the end */
     agent_send(agent, FRAME_STACKED, 0, json_pack("{s:b}", "end", true));
+    link_flush(&agent->link);
+}
+
+int requests_take_ras(struct agent *agent, const struct frame *frame, const json_t *body,
+                      struct error *err)
+{
+    (void)frame, (void)body, (void)err;
+    ras_ask(agent->requests.ras, collectives_cb, agent);
+    return 0;
+}
+
+/* DONE is the last frame. */
+static void collectives_cb(json_t *body, void *arg)
+{
+    struct agent *agent = arg;
+
+    if (agent->state == AGENT_DONE) {
+        json_decref(body);
+        return;
+    }
+    agent_send(agent, FRAME_COLLECTIVES, 0, body);
     link_flush(&agent->link);
 }

@@ -175,6 +175,7 @@ static int prepare_all(struct agent *agent, struct failure *failure)
         return -1;
     if (agent->plan.script != NULL && prepare_script(agent->plan.script, failure) < 0)
         return -1;
+    ras_prepare(agent->requests.ras, &agent->plan, &agent->startup.environment);
     if (ranks_prepare(&agent->ranks, &agent->startup.environment, failure) < 0 ||
         flight_recorder_begin(agent, failure) < 0)
         return -1;
