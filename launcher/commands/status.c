@@ -43,6 +43,7 @@ static void    add_resume(const struct past_run *run, json_t *about);
 static void    print_generation(const json_t *run, FILE *out);
 static void    print_steps(const json_t *steps, FILE *out);
 static json_t *json_of_checkpoints(const json_t *now);
+static void    print_waits(const json_t *lines, FILE *out);
 static void    print_checkpoints(const json_t *list, FILE *out);
 static void    print_slow(const json_t *list, FILE *out);
 static void    print_resume(const json_t *run, FILE *out);
@@ -213,8 +214,11 @@ static void add_generation(const struct past_run *run, json_t *about)
         json_object_set(about, "metrics", json_object_get(now, "metrics"));
     if (json_is_array(json_object_get(from, "slow")))
         json_object_set(about, "slow", json_object_get(from, "slow"));
-    if (run->state == PAST_RUN_ACTIVE && run->result == NULL)
+    if (run->state == PAST_RUN_ACTIVE && run->result == NULL) {
         json_object_set_new(about, "checkpoints", json_of_checkpoints(now));
+        json_object_set(about, "collectives", json_object_get(now, "collectives"));
+        json_object_set(about, "waits", json_object_get(now, "waits"));
+    }
     json_decref(now);
 }
 
@@ -427,6 +431,7 @@ static void print_run(const json_t *run, FILE *out)
     }
     print_checkpoints(json_object_get(run, "checkpoints"), out);
     print_slow(json_object_get(run, "slow"), out);
+    print_waits(json_object_get(run, "waits"), out);
     print_resume(run, out);
     fputc('\n', out);
     print_ranks(json_object_get(run, "ranks"), out);
@@ -465,6 +470,20 @@ static void print_steps(const json_t *steps, FILE *out)
         fprintf(out, "; without one for %.0f s the run hangs", json_real_value(hang_s));
     if (json_is_real(report_s) || json_is_real(hang_s))
         fputc('\n', out);
+}
+
+/* The ranks that wait for each other in NCCL. */
+static void print_waits(const json_t *lines, FILE *out)
+{
+    const json_t *line;
+    char         *safe;
+    size_t        i;
+
+    json_array_foreach(lines, i, line) {
+        safe = sanitize_text(json_string_value(line), json_string_length(line));
+        fprintf(out, "%s\n", safe);
+        free(safe);
+    }
 }
 
 /* "checkpoint 3, 12 s ago: save/latest (step300); 2.0 s after a step; ..." */

@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "course/checkpoints.h"
+#include "course/collective_watch.h"
 #include "course/ending.h"
 #include "course/generation.h"
 #include "course/generation_words.h"
@@ -79,6 +80,8 @@ static void        take_open_mpi(struct run *run, const struct node *node,
                                  const char *library);
 static void        take_steps(struct run *run, struct node *node, const struct frame *frame,
                               const json_t *body);
+static void        take_collectives(struct run *run, struct node *node,
+                                    const struct frame *frame, const json_t *body);
 static void        take_checkpoint(struct run *run, struct node *node, const struct frame *frame,
                                    const json_t *body);
 static void        take_stacked(struct run *run, struct node *node,
@@ -119,6 +122,9 @@ void agent_frames_take(struct node *node, const struct frame *frame, const json_
         break;
     case FRAME_STEPS:
         take_steps(run, node, frame, body);
+        break;
+    case FRAME_COLLECTIVES:
+        take_collectives(run, node, frame, body);
         break;
     case FRAME_STACKED:
         take_stacked(run, node, frame, body);
@@ -544,6 +550,17 @@ static void take_steps(struct run *run, struct node *node, const struct frame *f
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s", err.text);
     else
         slow_nodes_stepped(run, node);
+}
+
+static void take_collectives(struct run *run, struct node *node, const struct frame *frame,
+                             const json_t *body)
+{
+    struct error err;
+
+    if (node->state < NODE_RUNNING || run_is_exec(run))
+        bad_frame(node, frame, "muster did not ask for it");
+    else if (collective_watch_take(run, node, body, &err) < 0)
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s", err.text);
 }
 
 static bool rank_is_of(const struct run *run, const struct node *node, uint32_t rank)

@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "course/checkpoints.h"
+#include "course/collective_watch.h"
 #include "course/ending.h"
 #include "course/ending_event.h"
 #include "course/flight.h"
@@ -554,5 +555,6 @@ static void forget(struct run *run)
     steps_again(run, run->plan);
     checkpoints_again(run, run->plan);
     slow_nodes_again(run, run->plan);
+    collective_watch_again(run, run->plan);
     role_restart_again(run);
 }

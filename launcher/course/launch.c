@@ -67,6 +67,7 @@
 
 #include "clock.h"
 #include "course/checkpoints.h"
+#include "course/collective_watch.h"
 #include "course/ending_event.h"
 #include "course/flight.h"
 #include "course/generation.h"
@@ -259,6 +260,7 @@ static void begin(struct run *run)
     steps_open(run);
     checkpoints_open(run);
     slow_nodes_open(run);
+    collective_watch_open(run);
     stacks_open(run);
     rank_keys_open(run);
     watch_hosts(run);
@@ -483,6 +485,7 @@ static void run_clear(struct run *run)
     steps_free(run->steps);
     checkpoints_close(run);
     slow_nodes_free(run->slow_nodes);
+    collective_watch_close(run);
     stacks_free(run->stacks);
     generation_close(run);
     pool_free(run->pool);

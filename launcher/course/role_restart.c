@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "course/checkpoints.h"
+#include "course/collective_watch.h"
 #include "course/ending.h"
 #include "course/ending_event.h"
 #include "course/flight.h"
@@ -253,6 +254,7 @@ static void begin_wait(struct role_restart *role, const struct policy_event *eve
     steps_again(run, role->world);
     checkpoints_again(run, role->world);
     slow_nodes_again(run, role->world);
+    collective_watch_again(run, role->world);
     if (outcome_only_services_run(&run->outcome)) {
         phase_stop(run); /* the others have ended while it was stopped */
         return;

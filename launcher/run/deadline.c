@@ -38,6 +38,7 @@ struct deadline {
     bool         *is_dumping; /* by node: the user knows of its core files */
     bool          has_passed; /* --timeout */
     bool          has_stacks; /* of the ranks, when it had passed */
+    struct strlist waits;     /* who waited for whom in NCCL then: lines */
 };
 
 static void timeout_cb(evutil_socket_t fd, short what, void *arg);
@@ -81,6 +82,7 @@ void deadline_free(struct deadline *deadline)
     free(deadline->stop);
     event_free(deadline->others);
     free(deadline->is_dumping);
+    strlist_clear(&deadline->waits);
     free(deadline);
 }
 
@@ -138,15 +140,21 @@ static void stacks_known(struct run *run)
     struct error err;
 
     run->deadline->has_stacks = true;
-    if (stacks_write(run, NULL, &err) < 0)
+    hang_collectives(run, &run->deadline->waits);
+    if (stacks_write(run, &run->deadline->waits, &err) < 0)
         log_warn("%s: %s", run->dir.path, err.text);
     phase_stop(run);
 }
 
 void deadline_report(const struct run *run, FILE *out)
 {
-    if (run->deadline->has_stacks && !hang_is_over(run))
-        stacks_report(run, out);
+    size_t i;
+
+    if (!run->deadline->has_stacks || hang_is_over(run))
+        return;
+    for (i = 0; i < run->deadline->waits.count; i++)
+        fprintf(out, "muster: %s\n", run->deadline->waits.item[i]);
+    stacks_report(run, out);
 }
 
 void deadline_stop(struct run *run, const struct plan *world, double grace_s)

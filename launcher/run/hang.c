@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "buffer.h"
 #include "clock.h"
 #include "log.h"
 #include "node/flow.h"
@@ -19,6 +20,8 @@
 #include "run/stacks.h"
 #include "run/steps.h"
 #include "xalloc.h"
+
+#define EVENT_LINES 4 /* of what is known of steps and of NCCL: in the event's text */
 
 struct hang {
     struct run *run;
@@ -32,17 +35,25 @@ struct hang {
     bool          is_seen;
     bool          is_over; /* the run was stopped */
     bool          has_stacks;
-    struct strlist steps;    /* what the ranks have reported: lines */
+    struct strlist steps;    /* what the ranks have reported, and NCCL of them: lines */
     struct peers *peers;     /* NULL: no node was asked */
+};
+
+/* For rank_name(). */
+struct of_world {
+    const struct run  *run;
+    const struct plan *world;
 };
 
 static void note_held_up(struct hang *hang);
 static enum hang_verdict judge(const struct hang *hang, double *limit_s);
 static void checkpoint_signs(const struct run *run, int64_t now_ns, struct hang_signs *signs);
+static double stuck_s(const struct run *run);
 static bool has_ranks(const struct run *run, const struct plan *world);
 static double at_most(double seconds, double limit_s);
 static double idle_s(const struct hang *hang);
 static void begin(struct hang *hang, enum hang_verdict verdict, double limit_s);
+static void rank_name(int rank, char *name, size_t size, const void *arg);
 static void ask_peers(struct hang *hang);
 static void stacks_known(struct run *run);
 static void maybe_end(void *arg);
@@ -122,6 +133,7 @@ static enum hang_verdict judge(const struct hang *hang, double *limit_s)
     signs.step_s = at_most(at_most(signs.step_s, free_s), heard_s);
     checkpoint_signs(hang->run, now_ns, &signs);
     signs.checkpoint_s = at_most(at_most(signs.checkpoint_s, free_s), heard_s);
+    signs.stuck_s = at_most(at_most(stuck_s(hang->run), free_s), heard_s);
     return hang_judge(&signs, limit_s);
 }
 
@@ -143,6 +155,22 @@ static void checkpoint_signs(const struct run *run, int64_t now_ns, struct hang_
         signs->checkpoint_s = since_s;
         signs->checkpoint_pace = &log->pace;
     }
+}
+
+/* One world that waits is enough: the others may serve it. */
+static double stuck_s(const struct run *run)
+{
+    const double now_s = clock_now_s();
+    double       longest_s = 0, world_s;
+    size_t       i;
+
+    for (i = 0; i < (run->plan->roles > 0 ? run->plan->roles : 1); i++) {
+        world_s = collectives_stuck_s(&run->collectives[i], now_s);
+        if (world_s > longest_s &&
+            has_ranks(run, run->plan->roles > 0 ? &run->plan->role[i] : run->plan))
+            longest_s = world_s;
+    }
+    return longest_s;
 }
 
 static bool has_ranks(const struct run *run, const struct plan *world)
@@ -181,19 +209,28 @@ void hang_take_idle(struct run *run, const struct node *node, const json_t *body
 
 static void begin(struct hang *hang, enum hang_verdict verdict, double limit_s)
 {
-    struct run *run = hang->run;
-    const char *sign = verdict == HANG_IDLE      ? "no output and no CPU time"
-                       : verdict == HANG_NO_STEP ? "no step"
-                                                 : "no checkpoint";
+    struct run   *run = hang->run;
+    struct buffer known = { 0 };
+    size_t        i;
+    const char   *sign = verdict == HANG_IDLE      ? "no output and no CPU time"
+                       : verdict == HANG_NO_STEP    ? "no step"
+                       : verdict == HANG_COLLECTIVE ? "no further collective in NCCL"
+                                                    : "no checkpoint";
 
     hang->is_seen = true;
     outcome_cause(&run->outcome, EXIT_TIMEOUT, "hang: %s from any rank for %.0f s (--hang-timeout)",
                   sign, limit_s);
     log_error("%s from any rank for %.0f s: asking where they are", sign, limit_s);
     steps_words(run, &hang->steps);
-    events_tell(run, "hang", NULL, "%s from any rank for %.0f s (--hang-timeout)%s%s", sign,
-                limit_s, hang->steps.count > 0 ? "; " : "",
-                hang->steps.count > 0 ? hang->steps.item[0] : "");
+    hang_collectives(run, &hang->steps);
+    for (i = 0; i < hang->steps.count && i < EVENT_LINES; i++) {
+        buffer_add_text(&known, "; ");
+        buffer_add_text(&known, hang->steps.item[i]);
+    }
+    buffer_add(&known, "", 1);
+    events_tell(run, "hang", NULL, "%s from any rank for %.0f s (--hang-timeout)%s", sign, limit_s,
+                known.bytes);
+    buffer_clear(&known);
     stacks_ask(run, stacks_known);
     ask_peers(hang);
 }
@@ -212,6 +249,58 @@ static void ask_peers(struct hang *hang)
             node[question.nodes++] = run->node[i];
     hang->peers = peers_begin(run->base, &question, maybe_end, hang);
     free(node);
+}
+
+void hang_collectives(const struct run *run, struct strlist *lines)
+{
+    const double now_s = clock_now_s();
+    size_t       i;
+
+    for (i = 0; i < (run->plan->roles > 0 ? run->plan->roles : 1); i++) {
+        const struct plan     *world = run->plan->roles > 0 ? &run->plan->role[i] : run->plan;
+        const struct of_world  of = { run, world };
+
+        collectives_words(&run->collectives[i], now_s, rank_name, &of, lines);
+    }
+}
+
+json_t *hang_collectives_json(const struct run *run)
+{
+    json_t *list = json_array(), *one;
+    size_t  i;
+
+    for (i = 0; i < (run->plan->roles > 0 ? run->plan->roles : 1); i++) {
+        one = collectives_json(&run->collectives[i], clock_now_s());
+        if (!json_is_object(one)) {
+            json_decref(one);
+            continue;
+        }
+        if (run->plan->roles > 0)
+            json_object_set_new(one, "role", json_string(run->plan->role[i].role_name));
+        json_array_append_new(list, one);
+    }
+    return list;
+}
+
+/* The rank may have ended since. */
+static void rank_name(int rank, char *name, size_t size, const void *arg)
+{
+    const struct of_world *of = arg;
+    const int              of_run = of->world->first_rank + rank;
+    char                   plain[PLAN_RANK_NAME];
+
+    size_t                 node;
+
+    if (rank >= of->world->world_size) {
+        snprintf(name, size, "rank %d", rank);
+        return;
+    }
+    plan_rank_name(of->run->plan, of_run, plain);
+    node = of->run->outcome.node_of[of_run];
+    if (node < of->run->plan->nodes)
+        snprintf(name, size, "%s on %s", plain, plan_label(&of->run->plan->node[node]));
+    else
+        snprintf(name, size, "%s", plain);
 }
 
 static void stacks_known(struct run *run)

@@ -14,6 +14,8 @@
 
 #include <jansson.h>
 
+#include "strlist.h"
+
 struct run;
 struct node;
 struct hang;
@@ -30,6 +32,12 @@ void hang_look(struct run *run);
 /* Handle the frames IDLE and PROBED. */
 void hang_take_idle(struct run *run, const struct node *node, const json_t *body);
 void hang_take_probed(struct run *run, struct node *node, const json_t *body);
+
+/* Adds lines about ranks that wait for each other in NCCL, if there are any. */
+void hang_collectives(const struct run *run, struct strlist *lines);
+
+/* Returns what NCCL says of each world that it knows, a new array for muster status. */
+json_t *hang_collectives_json(const struct run *run);
 
 /* Does the run hang, as far as is known? */
 bool hang_is_seen(const struct run *run);

@@ -9,6 +9,7 @@
 
 #include "elastic/batch.h"
 #include "elastic/checkpoint_log.h"
+#include "elastic/collectives.h"
 #include "elastic/cost.h"
 #include "elastic/policy.h"
 #include "history/control.h"
@@ -23,6 +24,7 @@
 #include "run/phase.h"
 #include "transport/agent_file.h"
 
+struct collective_watch;
 struct launch_watcher;
 struct metrics;
 struct page;
@@ -77,6 +79,10 @@ struct run {
     struct checkpoint_log *checkpoints; /* by role; [0] if there are none */
     struct event          *checkpoints_look;
     bool                   is_storage_told; /* the user knows that a node's storage hangs */
+
+    /* collective_watch.c */
+    struct collectives      *collectives; /* by role; [0] if there are none */
+    struct collective_watch *collective_watch;
 
     struct rank_input *input; /* rank_input.c; NULL: no rank gets input */
     struct kvs       **keys;  /* rank_keys.c: by role; [0] if there are none */

@@ -12,6 +12,7 @@
 
 #include "clock.h"
 #include "run/costs.h"
+#include "run/hang.h"
 #include "run/pool.h"
 #include "run/run.h"
 #include "run/steps.h"
@@ -45,6 +46,7 @@ static char   *make_text(const struct run *run, bool with_said);
 static json_t *json_of_rank(const struct run *run, const struct node *node, int rank,
                             bool with_said);
 static json_t *json_of_checkpoints(const struct run *run);
+static json_t *json_of_waits(const struct run *run);
 static json_t *seconds_or_null(double seconds);
 static void    rank_words(const struct run *run, const struct node *node, int rank,
                           char text[STATE_SIZE]);
@@ -192,6 +194,8 @@ static char *make_text(const struct run *run, bool with_said)
         json_object_set_new(body, "steps", steps_json(run));
         json_object_set_new(body, "checkpoints", json_of_checkpoints(run));
         json_object_set_new(body, "page", run->status->page(run));
+        json_object_set_new(body, "collectives", hang_collectives_json(run));
+        json_object_set_new(body, "waits", json_of_waits(run));
     }
     text = json_dumps(body, JSON_COMPACT);
     json_decref(body);
@@ -244,6 +248,20 @@ static json_t *json_of_checkpoints(const struct run *run)
             json_object_set_new(one, "role", json_string(run->plan->role[i].role_name));
         json_array_append_new(list, one);
     }
+    return list;
+}
+
+/* The same in words, of ranks that wait for each other. */
+static json_t *json_of_waits(const struct run *run)
+{
+    struct strlist lines = { 0 };
+    json_t        *list = json_array();
+    size_t         i;
+
+    hang_collectives(run, &lines);
+    for (i = 0; i < lines.count; i++)
+        json_array_append_new(list, json_text(lines.item[i], strlen(lines.item[i])));
+    strlist_clear(&lines);
     return list;
 }
 

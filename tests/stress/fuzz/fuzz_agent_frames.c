@@ -1,14 +1,17 @@
 /* fuzz_agent_frames.c - what the launcher's end of the stream may say to an agent
  *
  * Frames are cut out of the bytes as the link does, and their bodies read as
- * the agent reads them, up to where something would be done on the node.
+ * the agent reads them, up to where something would be done on the node. A RAS
+ * frame has what NCCL then answers, in a world of as many ranks as its number.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "elastic/collectives.h"
 #include "frame.h"
 #include "guard/go_env.h"
 #include "link/reconnect_socket.h"
@@ -17,6 +20,7 @@
 #include "plan/node_plan.h"
 #include "plan/prepare.h"
 #include "rank/pmi.h"
+#include "ras/ras_reply.h"
 #include "resend_queue.h"
 #include "task/task.h"
 
@@ -95,6 +99,30 @@ static int take_go(const struct frame *frame, struct error *err)
     return 0;
 }
 
+/* What is accepted has room in a frame, and the launcher takes it. */
+static int take_ras(const struct frame *frame)
+{
+    struct collectives known = { 0 };
+    struct ras_reply   reply;
+    struct error       err;
+    json_t            *body;
+    char              *text;
+
+    if (ras_reply_read(&reply, (int)(frame->rank % 64), (const char *)frame->body, frame->size,
+                       &err) < 0)
+        return err.text[0] != '\0' ? 0 : (abort(), -1);
+    body = ras_reply_json(&reply);
+    text = json_dumps(body, JSON_COMPACT);
+    if (text == NULL || strlen(text) > FRAME_BODY_MAX ||
+        collectives_take(&known, body, 1, &err) < 0)
+        abort();
+    free(text);
+    json_decref(body);
+    collectives_again(&known);
+    ras_reply_clear(&reply);
+    return 0;
+}
+
 static int take(const struct frame *frame, struct blobs *blobs, struct pmi *pmi,
                 struct resend_queue *queue, struct error *err)
 {
@@ -105,6 +133,8 @@ static int take(const struct frame *frame, struct blobs *blobs, struct pmi *pmi,
         return blobs_take(blobs, frame->body, frame->size, err);
     if (frame->type == FRAME_GO)
         return take_go(frame, err);
+    if (frame->type == FRAME_RAS)
+        return take_ras(frame);
     if (frame->type == FRAME_ACK)
         return resend_queue_take_ack(queue, frame, err);
     body = frame_json(frame, err);

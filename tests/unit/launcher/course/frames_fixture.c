@@ -13,6 +13,7 @@
 #include "frames_fixture.h"
 
 #include "course/checkpoints.h"
+#include "course/collective_watch.h"
 #include "course/ending.h"
 #include "course/generation.h"
 #include "course/generation_words.h"
@@ -190,6 +191,16 @@ void slow_nodes_stepped(struct run *of, const struct node *which)
 {
     (void)of, (void)which;
     told("stepped;");
+}
+
+int collective_watch_take(struct run *of, const struct node *which, const json_t *body,
+                          struct error *err)
+{
+    (void)of, (void)which;
+    if (json_object_get(body, "list") == NULL)
+        return err_set(err, "COLLECTIVES frame: no list");
+    told("counts;");
+    return 0;
 }
 
 void notice_take_checkpoint(struct run *of, struct node *which, const json_t *body)

@@ -16,6 +16,7 @@
 
 #include "clock.h"
 #include "course/checkpoints.h"
+#include "course/collective_watch.h"
 #include "course/generation.h"
 #include "course/metrics.h"
 #include "course/role_restart.h"
@@ -340,6 +341,13 @@ void checkpoints_again(struct run *of, const struct plan *world)
 }
 
 void slow_nodes_again(struct run *of, const struct plan *world)
+{
+    (void)of;
+    assert_ptr_equal(world, &plan);
+    forgotten++;
+}
+
+void collective_watch_again(struct run *of, const struct plan *world)
 {
     (void)of;
     assert_ptr_equal(world, &plan);

@@ -16,7 +16,7 @@ extern bool        is_refused; /* world_change() fails */
 extern const char *change_due; /* the reason for another world; NULL: that is not due */
 extern bool        knows_progress; /* steps were seen, but not in this generation */
 extern int         forgotten;  /* how many parts have forgotten the last generation */
-#define FORGETTING 12          /* how many keep state of it */
+#define FORGETTING 13          /* how many keep state of it */
 /* spare_connect() calls it; NULL: nothing. */
 extern void (*on_connect)(void);
 

@@ -349,6 +349,18 @@ static void test_checkpoints(void **state)
     expect_refused(1, "CHECKPOINT frame: its ranks do not run yet");
 }
 
+static void test_collectives(void **state)
+{
+    (void)state;
+    says(0, FRAME_COLLECTIVES, json_pack("{s:[]}", "list"));
+    expect_told("counts;");
+    says(0, FRAME_COLLECTIVES, json_object());
+    expect_refused(0, "COLLECTIVES frame: no list");
+    node[1].state = NODE_READY;
+    says(1, FRAME_COLLECTIVES, json_pack("{s:[]}", "list"));
+    expect_refused(1, "COLLECTIVES frame: muster did not ask for it");
+}
+
 /* The kernel's log counts from GO to DONE, and not for a command of exec. */
 static void test_evidence(void **state)
 {
@@ -570,6 +582,7 @@ int main(void)
         TEST(test_of_hangs),
         TEST(test_notices),
         TEST(test_checkpoints),
+        TEST(test_collectives),
         TEST(test_evidence),
         TEST(test_samples),
         TEST(test_of_job),

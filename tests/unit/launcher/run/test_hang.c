@@ -33,6 +33,7 @@ static void           (*peers_done)(void *arg);
 static void          *peers_arg;
 static struct strlist lines;
 static struct checkpoint_log checkpoints;
+static struct collectives    collectives;
 static char          *stacks; /* contents of stacks.txt */
 
 /* --- the others ------------------------------------------------------------- */
@@ -122,6 +123,7 @@ static int setup(void **state)
     flow_begin(run.flow, 0);
     flow_begin(run.flow, 1);
     run.checkpoints = &checkpoints;
+    run.collectives = &collectives;
     hang_open(&run);
     steps_open(&run);
     stacks_open(&run);
@@ -137,6 +139,7 @@ static int teardown(void **state)
     flow_free(run.flow);
     outcome_clear(&run.outcome);
     checkpoint_log_clear(&checkpoints);
+    collectives_again(&collectives);
     strlist_clear(&lines);
     free(stacks);
     stacks = NULL;
@@ -361,6 +364,28 @@ static void test_no_checkpoint(void **state)
     assert_non_null(strstr(run.outcome.cause_text, "no checkpoint from any rank for"));
 }
 
+/* NCCL's counts differ, and have not changed since. */
+static void counted(double since_s)
+{
+    collectives_again(&collectives);
+    collectives.last = json_pack("{s:[{s:[i]}]}", "list", "ops", 1);
+    collectives.looks = COLLECTIVES_LOOKS;
+    collectives.moved_s = clock_now_s() - since_s;
+}
+
+/* Ranks that wait for each other in NCCL, and look busy. */
+static void test_collectives(void **state)
+{
+    (void)state;
+    counted(61);
+    stepped(0, 12, 30, false); /* a step came since */
+    expect_no_hang();
+    steps_again(&run, &plan);
+    hang_look(&run);
+    expect_told("peers secret 10.0.0.1 te1 te2;");
+    assert_non_null(strstr(run.outcome.cause_text, "no further collective in NCCL from any rank"));
+}
+
 /* Ranks may save a model after their last step, but not all night. */
 static void test_last_step(void **state)
 {
@@ -558,6 +583,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_step, setup, teardown),
         cmocka_unit_test_setup_teardown(test_checkpoint_is_progress, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_checkpoint, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_collectives, setup, teardown),
         cmocka_unit_test_setup_teardown(test_last_step, setup, teardown),
         cmocka_unit_test_setup_teardown(test_silent_node, setup, teardown),
         cmocka_unit_test_setup_teardown(test_rank_with_steps_has_ended, setup, teardown),

@@ -13,6 +13,7 @@
 
 #include "exit_code.h"
 #include "run/costs.h"
+#include "run/hang.h"
 #include "run/pool.h"
 #include "run/run_status.h"
 #include "run_fixture.h"
@@ -28,6 +29,17 @@ struct membership *pool_members(const struct run *of)
 void costs_look(struct run *of)
 {
     (void)of;
+}
+
+void hang_collectives(const struct run *of, struct strlist *lines)
+{
+    (void)of, (void)lines;
+}
+
+json_t *hang_collectives_json(const struct run *of)
+{
+    (void)of;
+    return json_array();
 }
 
 /* --- the world --------------------------------------------------------------- */

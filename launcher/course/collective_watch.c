@@ -1,0 +1,162 @@
+/* collective_watch.c - see collective_watch.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "course/collective_watch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "log.h"
+#include "run/run.h"
+#include "run/stacks.h"
+#include "sanitize.h"
+#include "xalloc.h"
+#include "xevent.h"
+
+/* An agent answers within 10 s. If its answer takes longer on its way, another node is asked. */
+#define ANSWER_S 20.0
+
+struct collective_watch {
+    struct event *look;
+    struct asked {
+        size_t  node;      /* which asks, counted from the first node of its world */
+        int64_t asked_ns;  /* when; 0: it does not owe an answer */
+        bool    is_told;   /* the log has the reason why there is no answer */
+    } * asked; /* by world */
+};
+
+static size_t worlds_of(const struct run *run);
+static size_t index_of(const struct run *run, const struct plan *world);
+static const struct plan *world_at(const struct run *run, size_t index);
+static void   look_cb(evutil_socket_t fd, short what, void *arg);
+static void   ask(struct run *run, size_t index);
+static void   tell_no_answer(struct asked *asked, const struct node *node, const json_t *body);
+
+void collective_watch_open(struct run *run)
+{
+    const struct timeval every = clock_interval(collectives_every_s(run->options->hang_timeout_s));
+    struct collective_watch *watch = xcalloc(1, sizeof *watch);
+
+    run->collectives = xcalloc(worlds_of(run), sizeof *run->collectives);
+    run->collective_watch = watch;
+    watch->asked = xcalloc(worlds_of(run), sizeof *watch->asked);
+    watch->look = event_new(run->base, -1, EV_PERSIST, look_cb, run);
+    if (watch->look == NULL)
+        xalloc_die();
+    if (!run_is_exec(run))
+        xevent_add(watch->look, &every);
+}
+
+void collective_watch_close(struct run *run)
+{
+    size_t i;
+
+    if (run->collective_watch == NULL)
+        return;
+    for (i = 0; i < worlds_of(run); i++)
+        collectives_again(&run->collectives[i]);
+    free(run->collectives);
+    event_free(run->collective_watch->look);
+    free(run->collective_watch->asked);
+    free(run->collective_watch);
+    run->collective_watch = NULL;
+    run->collectives = NULL;
+}
+
+static size_t worlds_of(const struct run *run)
+{
+    return run->plan->roles > 0 ? run->plan->roles : 1;
+}
+
+static size_t index_of(const struct run *run, const struct plan *world)
+{
+    return world == run->plan ? 0 : (size_t)(world - run->plan->role);
+}
+
+static const struct plan *world_at(const struct run *run, size_t index)
+{
+    return run->plan->roles > 0 ? &run->plan->role[index] : run->plan;
+}
+
+void collective_watch_again(struct run *run, const struct plan *world)
+{
+    size_t i;
+
+    for (i = 0; i < worlds_of(run); i++)
+        if (world == run->plan || world == world_at(run, i)) {
+            collectives_again(&run->collectives[i]);
+            run->collective_watch->asked[i] = (struct asked){ 0 };
+        }
+}
+
+/* --- the question ------------------------------------------------------------- */
+
+static void look_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct run *run = arg;
+    size_t      i;
+
+    (void)fd, (void)what;
+    for (i = 0; run->phase.now == PHASE_RUNNING && i < worlds_of(run); i++)
+        ask(run, i);
+}
+
+static void ask(struct run *run, size_t index)
+{
+    const struct plan *world = world_at(run, index);
+    struct asked      *asked = &run->collective_watch->asked[index];
+    const int64_t      now_ns = clock_now_ns();
+    size_t             tries, node;
+
+    if (asked->asked_ns != 0 && (double)(now_ns - asked->asked_ns) / NS_PER_S < ANSWER_S)
+        return;
+    if (asked->asked_ns != 0)
+        asked->node++;
+    asked->asked_ns = 0;
+    for (tries = 0; tries < world->nodes; tries++, asked->node++) {
+        node = world->first_node + asked->node % world->nodes;
+        if (!stacks_has_ranks(run, node) || run->node[node]->liveness.is_suspect)
+            continue;
+        asked->asked_ns = now_ns;
+        node_send_empty(run->node[node], FRAME_RAS);
+        return;
+    }
+}
+
+/* --- its answer --------------------------------------------------------------- */
+
+int collective_watch_take(struct run *run, const struct node *node, const json_t *body,
+                          struct error *err)
+{
+    const struct plan *world = plan_world(run->plan, node->index);
+    const size_t       index = index_of(run, world);
+    struct asked      *asked = &run->collective_watch->asked[index];
+
+    if (node->index != world->first_node + asked->node % world->nodes)
+        return 0; /* it was late: another one asks now */
+    asked->asked_ns = 0;
+    if (json_is_string(json_object_get(body, "error"))) {
+        tell_no_answer(asked, node, body);
+        asked->node++;
+        return 0;
+    }
+    return collectives_take(&run->collectives[index], body, clock_now_s(), err);
+}
+
+/* Most ranks without NCCL give no other: once is enough. */
+static void tell_no_answer(struct asked *asked, const struct node *node, const json_t *body)
+{
+    const char *why = json_string_value(json_object_get(body, "error"));
+    char       *safe;
+
+    if (asked->is_told)
+        return;
+    asked->is_told = true;
+    safe = sanitize_text(why, strlen(why));
+    log_info("%s: NCCL's RAS does not say how many collectives the ranks have launched: %s",
+             plan_label(node->plan), safe);
+    free(safe);
+}
