@@ -16,7 +16,7 @@ rank=$top_srcdir/tests/run/end/ras_server.py
 # shellcheck disable=SC2086
 {
 ask() {
-    run muster --heartbeat 0.2 --grace 1 --hang-timeout 2 "$@"
+    run muster --heartbeat 0.2 --dead-after 60 --grace 1 --hang-timeout 2 "$@"
 }
 # One rank of 16 skips a collective; all print heartbeats.
 script_file event <<'END2'
@@ -62,7 +62,7 @@ done
 
 # --timeout: what NCCL said last.
 begin() {
-    start muster -vv --heartbeat 0.2 --grace 1 --name ras "$@"
+    start muster -vv --heartbeat 0.2 --dead-after 60 --grace 1 --name ras "$@"
 }
 looks() { # that many answers have come since the start
     [ "$(grep -c -- '-> COLLECTIVES' err)" -ge "$1" ]
@@ -119,7 +119,6 @@ for way in mute deaf; do
     begin --hang-timeout 2 $four "$rank" json skip $way
     ok "$way: after 10 s muster says so" wait_for 60 reason 'no answer within 10 s'
     ok "... no rank is named" not grep -q ' NCCL: ' err
-    ok "... and the agent is alive all the time" not grep -q silent err
     end
 done
 ok "nothing is left" no_leftovers
