@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "commands/page_way.h"
+#include "page/page_way.h"
 #include "exit_code.h"
 #include "history/run_dir.h"
 #include "log.h"

@@ -385,9 +385,9 @@ static void report_late(const struct run *run, FILE *err)
                 names);
     free(names);
     strlist_clear(&late);
-    if (run->options->check_html != NULL && !run->outcome.has_begun)
+    if (run->options->html != NULL && !run->outcome.has_begun)
         fprintf(err, "muster: --html %s: no page was written, since no rank ran\n",
-                run->options->check_html);
+                run->options->html);
 }
 
 static void put_json(const struct run *run, int status, FILE *out)

@@ -95,15 +95,13 @@ const struct option_row option_table[] = {
 
     { .name = "cost", FLAG(cost), .commands = FOR(STATUS), .flags = OPTION_ARGV_ONLY,
       .help = "what a run has cost: hours and money" },
-    { .name = "html", .arg = "FILE", TEXT(html), .commands = FOR(STATUS), .flags = OPTION_ARGV_ONLY,
-      .help = "write a page of the run (- is standard output)" },
+    { .name = "html", .arg = "FILE", TEXT(html), .commands = FOR(STATUS) | FOR(CHECK),
+      .flags = OPTION_ARGV_ONLY, .help = "write a page (- is standard output)" },
 
     { .name = "quick", FLAG(check_quick), .commands = FOR(CHECK) | FOR(DOCTOR),
       .flags = OPTION_ARGV_ONLY, .help = "fewer and smaller tests (default of doctor)" },
     { .name = "full", FLAG(check_full), .commands = FOR(CHECK) | FOR(DOCTOR),
       .flags = OPTION_ARGV_ONLY | OPTION_RARE, .help = "more and larger tests" },
-    { .name = "html", .arg = "FILE", TEXT(check_html), .commands = FOR(CHECK),
-      .flags = OPTION_ARGV_ONLY, .help = "write the result as a page (- is standard output)" },
 
     { .group = "Hosts and slots", .name = "hostfile", .letter = 'H', .arg = "FILE",
       .initial = "/job/hostfile", .set = set_hostfile, .letter_set = set_host_argument,

@@ -207,7 +207,6 @@ void options_clear(struct options *options)
     free(options->log_dir);
     free(options->each_rank_log);
     free(options->json);
-    free(options->check_html);
     free(options->check_json);
     free(options->name);
     free(options->only);

@@ -110,8 +110,8 @@ struct options {
     int             role_ranks; /* 0: what is left */
     bool            service;    /* the role runs as long as others do */
 
-    bool  check_quick, check_full; /* check, doctor; muster-train check receives these four */
-    char *check_html, *check_json;
+    bool  check_quick, check_full; /* check, doctor; muster-train check receives these and html */
+    char *check_json;
 
     /* ranks, devices, cores */
     char *master_addr;    /* NULL: muster chooses a reachable one */
@@ -140,7 +140,7 @@ struct options {
     char *health_check;   /* program on each node that must find it healthy; NULL: none */
     char *on_event;       /* program that gets each event; NULL: none */
     char *metrics;        /* file with the figures of the run; NULL: none */
-    char *html;    /* muster status: a page of the run; NULL: none */
+    char *html;    /* status, check: a page; NULL: none */
     char *metrics_listen; /* where they are served (listen_place.h); NULL: nowhere */
 
     /* how it ends */

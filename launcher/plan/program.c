@@ -307,7 +307,7 @@ static void add_check_options(const struct options *options, struct program *pro
         strlist_add(&program->head, "--quick");
     if (options->check_full)
         strlist_add(&program->head, "--full");
-    add_file(options, "--html=", options->check_html, program);
+    add_file(options, "--html=", options->html, program);
     add_file(options, "--json=", options->check_json, program);
 }
 

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "commands/page_way.h"
+#include "page/page_way.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "commands/page_way.h"
+#include "page/page_way.h"
 
 static void ways(void **state)
 {
