@@ -12,8 +12,7 @@
 void status_print_run(const json_t *run, FILE *out);
 
 /* Return a field as a cell of a table, and since when the run is, "2026-11-20 10:30". What is not
- * known is "-".
- * Caller frees. */
+ * known is "-". Caller frees. */
 char *status_text_of(const json_t *object, const char *key);
 char *status_since(const json_t *run);
 
