@@ -23,9 +23,6 @@
 #define LOOK_S    5.0 /* between two looks whether a checkpoint is late */
 #define AGE_MAX_S 1e9
 
-static size_t worlds_of(const struct run *run);
-static size_t index_of(const struct run *run, const struct plan *world);
-static const struct plan *world_at(const struct run *run, size_t index);
 static bool   is_seconds(const json_t *value);
 static void   take_new(struct run *run, const struct plan *world, const json_t *body);
 static char  *safe_text(const json_t *body, const char *key);
@@ -38,7 +35,7 @@ void checkpoints_open(struct run *run)
 {
     const struct timeval every = clock_interval(LOOK_S);
 
-    run->checkpoints = xcalloc(worlds_of(run), sizeof *run->checkpoints);
+    run->checkpoints = xcalloc(plan_worlds(run->plan), sizeof *run->checkpoints);
     run->checkpoints_look = event_new(run->base, -1, EV_PERSIST, look_cb, run);
     if (run->checkpoints_look == NULL)
         xalloc_die();
@@ -51,34 +48,19 @@ void checkpoints_close(struct run *run)
 
     if (run->checkpoints == NULL)
         return;
-    for (i = 0; i < worlds_of(run); i++)
+    for (i = 0; i < plan_worlds(run->plan); i++)
         checkpoint_log_clear(&run->checkpoints[i]);
     free(run->checkpoints);
     event_free(run->checkpoints_look);
     run->checkpoints = NULL;
 }
 
-static size_t worlds_of(const struct run *run)
-{
-    return run->plan->roles > 0 ? run->plan->roles : 1;
-}
-
-static size_t index_of(const struct run *run, const struct plan *world)
-{
-    return world == run->plan ? 0 : (size_t)(world - run->plan->role);
-}
-
-static const struct plan *world_at(const struct run *run, size_t index)
-{
-    return run->plan->roles > 0 ? &run->plan->role[index] : run->plan;
-}
-
 void checkpoints_again(struct run *run, const struct plan *world)
 {
     size_t i;
 
-    for (i = 0; i < worlds_of(run); i++)
-        if (world == run->plan || world == world_at(run, i))
+    for (i = 0; i < plan_worlds(run->plan); i++)
+        if (world == run->plan || world == plan_world_at(run->plan, i))
             checkpoint_log_again(&run->checkpoints[i], clock_now_s());
 }
 
@@ -115,7 +97,7 @@ static bool is_seconds(const json_t *value)
 
 static void take_new(struct run *run, const struct plan *world, const json_t *body)
 {
-    struct checkpoint_log *log = &run->checkpoints[index_of(run, world)];
+    struct checkpoint_log *log = &run->checkpoints[plan_world_index(run->plan, world)];
     const double           age_s = json_number_value(json_object_get(body, "age_s"));
     const json_t          *save_s = json_object_get(body, "save_s");
     char                  *path = safe_text(body, "path"), *says = safe_text(body, "says");
@@ -168,7 +150,7 @@ static void look_cb(evutil_socket_t fd, short what, void *arg)
     size_t       i;
 
     (void)fd, (void)what;
-    for (i = 0; run->phase.now == PHASE_RUNNING && i < worlds_of(run); i++)
+    for (i = 0; run->phase.now == PHASE_RUNNING && i < plan_worlds(run->plan); i++)
         if (checkpoint_log_is_late(&run->checkpoints[i], now_s))
             tell_late(run, i, now_s);
 }
@@ -176,7 +158,7 @@ static void look_cb(evutil_socket_t fd, short what, void *arg)
 static void tell_late(struct run *run, size_t index, double now_s)
 {
     const struct checkpoint_log *log = &run->checkpoints[index];
-    const char                  *role = world_at(run, index)->role_name;
+    const char                  *role = plan_world_at(run->plan, index)->role_name;
     const double median_s = checkpoint_log_median_s(log), since_s = now_s - log->since_s;
     char        *text = xasprintf("no checkpoint for %.0f s%s%s, though one is usually written "
                                   "every %.0f s (%s)", since_s, role != NULL ? " from " : "",
@@ -196,7 +178,7 @@ static void tell_late(struct run *run, size_t index, double now_s)
 
 const char *checkpoints_last(const struct run *run, const struct plan *world)
 {
-    return run->checkpoints[index_of(run, world)].path;
+    return run->checkpoints[plan_world_index(run->plan, world)].path;
 }
 
 void checkpoints_progress(const struct run *run, const struct plan *world,
@@ -204,15 +186,15 @@ void checkpoints_progress(const struct run *run, const struct plan *world,
 {
     size_t i;
 
-    for (i = 0; i < worlds_of(run); i++)
-        if (world == run->plan || world == world_at(run, i))
+    for (i = 0; i < plan_worlds(run->plan); i++)
+        if (world == run->plan || world == plan_world_at(run->plan, i))
             add_progress(run, i, event);
 }
 
 static void add_progress(const struct run *run, size_t index, struct policy_event *event)
 {
     const struct checkpoint_log *log = &run->checkpoints[index];
-    const struct step_reach     *reach = steps_reach(run, world_at(run, index));
+    const struct step_reach     *reach = steps_reach(run, plan_world_at(run->plan, index));
 
     event->is_progress_known =
         event->is_progress_known || log->count > 0 || step_reach_is_known(reach);

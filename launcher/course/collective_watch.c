@@ -28,9 +28,6 @@ struct collective_watch {
     } * asked; /* by world */
 };
 
-static size_t worlds_of(const struct run *run);
-static size_t index_of(const struct run *run, const struct plan *world);
-static const struct plan *world_at(const struct run *run, size_t index);
 static void   look_cb(evutil_socket_t fd, short what, void *arg);
 static void   ask(struct run *run, size_t index);
 static void   tell_no_answer(struct asked *asked, const struct node *node, const json_t *body);
@@ -40,9 +37,9 @@ void collective_watch_open(struct run *run)
     const struct timeval every = clock_interval(collectives_every_s(run->options->hang_timeout_s));
     struct collective_watch *watch = xcalloc(1, sizeof *watch);
 
-    run->collectives = xcalloc(worlds_of(run), sizeof *run->collectives);
+    run->collectives = xcalloc(plan_worlds(run->plan), sizeof *run->collectives);
     run->collective_watch = watch;
-    watch->asked = xcalloc(worlds_of(run), sizeof *watch->asked);
+    watch->asked = xcalloc(plan_worlds(run->plan), sizeof *watch->asked);
     watch->look = event_new(run->base, -1, EV_PERSIST, look_cb, run);
     if (watch->look == NULL)
         xalloc_die();
@@ -56,7 +53,7 @@ void collective_watch_close(struct run *run)
 
     if (run->collective_watch == NULL)
         return;
-    for (i = 0; i < worlds_of(run); i++)
+    for (i = 0; i < plan_worlds(run->plan); i++)
         collectives_again(&run->collectives[i]);
     free(run->collectives);
     event_free(run->collective_watch->look);
@@ -66,27 +63,12 @@ void collective_watch_close(struct run *run)
     run->collectives = NULL;
 }
 
-static size_t worlds_of(const struct run *run)
-{
-    return run->plan->roles > 0 ? run->plan->roles : 1;
-}
-
-static size_t index_of(const struct run *run, const struct plan *world)
-{
-    return world == run->plan ? 0 : (size_t)(world - run->plan->role);
-}
-
-static const struct plan *world_at(const struct run *run, size_t index)
-{
-    return run->plan->roles > 0 ? &run->plan->role[index] : run->plan;
-}
-
 void collective_watch_again(struct run *run, const struct plan *world)
 {
     size_t i;
 
-    for (i = 0; i < worlds_of(run); i++)
-        if (world == run->plan || world == world_at(run, i)) {
+    for (i = 0; i < plan_worlds(run->plan); i++)
+        if (world == run->plan || world == plan_world_at(run->plan, i)) {
             collectives_again(&run->collectives[i]);
             run->collective_watch->asked[i] = (struct asked){ 0 };
         }
@@ -100,13 +82,13 @@ static void look_cb(evutil_socket_t fd, short what, void *arg)
     size_t      i;
 
     (void)fd, (void)what;
-    for (i = 0; run->phase.now == PHASE_RUNNING && i < worlds_of(run); i++)
+    for (i = 0; run->phase.now == PHASE_RUNNING && i < plan_worlds(run->plan); i++)
         ask(run, i);
 }
 
 static void ask(struct run *run, size_t index)
 {
-    const struct plan *world = world_at(run, index);
+    const struct plan *world = plan_world_at(run->plan, index);
     struct asked      *asked = &run->collective_watch->asked[index];
     const int64_t      now_ns = clock_now_ns();
     size_t             tries, node;
@@ -132,7 +114,7 @@ int collective_watch_take(struct run *run, const struct node *node, const json_t
                           struct error *err)
 {
     const struct plan *world = plan_world(run->plan, node->index);
-    const size_t       index = index_of(run, world);
+    const size_t       index = plan_world_index(run->plan, world);
     struct asked      *asked = &run->collective_watch->asked[index];
 
     if (node->index != world->first_node + asked->node % world->nodes)

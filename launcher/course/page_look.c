@@ -40,8 +40,6 @@ static json_t      *present_generation(const struct run *run, int status,
 static json_t      *unix_time(int64_t at_ns, double offset_s);
 static char        *without_colours(const char *line);
 static json_t      *failed_lines(const struct run *run);
-static size_t       worlds(const struct run *run);
-static const struct plan *world_at(const struct run *run, size_t number);
 static json_t      *role_of(const struct plan *world);
 static json_t      *text_of(const char *text);
 static char        *dump(json_t *body);
@@ -171,15 +169,18 @@ static char letter_of(const struct run *run, const struct node *node, int rank)
 
 static char *step_part(const struct run *run)
 {
-    json_t *list = json_array();
-    int64_t lowest, highest;
-    size_t  i;
+    const struct plan *world;
+    json_t            *list = json_array();
+    int64_t            lowest, highest;
+    size_t             i;
 
-    for (i = 0; i < worlds(run); i++)
-        if (steps_range(run, world_at(run, i), &lowest, &highest))
-            json_array_append_new(list, json_pack("[o, I, I, o]", role_of(world_at(run, i)),
+    for (i = 0; i < plan_worlds(run->plan); i++) {
+        world = plan_world_at(run->plan, i);
+        if (steps_range(run, world, &lowest, &highest))
+            json_array_append_new(list, json_pack("[o, I, I, o]", role_of(world),
                                                   (json_int_t)highest, (json_int_t)lowest,
-                                                  text_of(steps_form(run, world_at(run, i)))));
+                                                  text_of(steps_form(run, world))));
+    }
     return dump(list);
 }
 
@@ -188,10 +189,10 @@ static char *checkpoints_part(const struct run *run, double offset_s)
     json_t *list = json_array();
     size_t  i;
 
-    for (i = 0; i < worlds(run) && run->checkpoints != NULL; i++)
+    for (i = 0; i < plan_worlds(run->plan) && run->checkpoints != NULL; i++)
         if (run->checkpoints[i].count > 0)
             json_array_append_new(
-                list, json_pack("[o, I, I, o]", role_of(world_at(run, i)),
+                list, json_pack("[o, I, I, o]", role_of(plan_world_at(run->plan, i)),
                                 (json_int_t)run->checkpoints[i].count,
                                 (json_int_t)(run->checkpoints[i].at_s + offset_s),
                                 text_of(run->checkpoints[i].path)));
@@ -230,16 +231,6 @@ static json_t *present_generation(const struct run *run, int status,
     return json_pack("[i, n, n, n, o, o]", plan_latest_generation(run->plan),
                      unix_time(start_ns, offset_s),
                      unix_time(status >= 0 ? run->outcome.end_ns : 0, offset_s));
-}
-
-static size_t worlds(const struct run *run)
-{
-    return run->plan->roles > 0 ? run->plan->roles : 1;
-}
-
-static const struct plan *world_at(const struct run *run, size_t number)
-{
-    return run->plan->roles > 0 ? &run->plan->role[number] : run->plan;
 }
 
 /* --- events, and one rank ------------------------------------------------------------------ */

@@ -55,8 +55,6 @@ static int  compare_ns(const void *one, const void *other);
 static void add_evidence(struct metrics_text *text, const struct run_figures *figures,
                          const struct run *run);
 static void add_events(struct metrics_text *text, const struct run *run);
-static size_t             worlds(const struct run *run);
-static const struct plan *world_at(const struct run *run, size_t number);
 static double             since_s(int64_t ns);
 
 void run_figures_init(struct run_figures *figures, const struct run *run)
@@ -178,10 +176,10 @@ static void add_ranks(struct metrics_text *text, const struct run *run)
                      "Nodes that wait for a place");
     metrics_text_family(text, METRICS_GAUGE, "muster_ranks", NULL,
                         "Ranks of this generation, by their state");
-    for (i = 0; i < worlds(run); i++) {
-        if (world_at(run, i)->role_name != NULL)
-            label[1] = (struct metrics_label){ "role", world_at(run, i)->role_name };
-        count_ranks(run, world_at(run, i), count);
+    for (i = 0; i < plan_worlds(run->plan); i++) {
+        if (plan_world_at(run->plan, i)->role_name != NULL)
+            label[1] = (struct metrics_label){ "role", plan_world_at(run->plan, i)->role_name };
+        count_ranks(run, plan_world_at(run->plan, i), count);
         for (state = 0; state < RANK_STATES; state++) {
             label[0].value = names[state];
             metrics_text_add(text, count[state], label);
@@ -248,8 +246,8 @@ static void add_range(struct metrics_text *text, const struct run *run, bool is_
     bool                 is_begun = false;
     size_t               i;
 
-    for (i = 0; i < worlds(run); i++) {
-        world = world_at(run, i);
+    for (i = 0; i < plan_worlds(run->plan); i++) {
+        world = plan_world_at(run->plan, i);
         if (!steps_range(run, world, &lowest, &highest))
             continue;
         if (!is_begun)
@@ -284,15 +282,15 @@ static void add_each(struct metrics_text *text, const struct run *run, const cha
     bool                 is_begun = false;
     size_t               i;
 
-    for (i = 0; i < worlds(run) && run->checkpoints != NULL; i++) {
+    for (i = 0; i < plan_worlds(run->plan) && run->checkpoints != NULL; i++) {
         if (value(&run->checkpoints[i]) < 0)
             continue;
         if (!is_begun)
             metrics_text_family(text, unit == NULL ? METRICS_COUNTER : METRICS_GAUGE, name, unit,
                                 help);
         is_begun = true;
-        if (world_at(run, i)->role_name != NULL)
-            label[0] = (struct metrics_label){ "role", world_at(run, i)->role_name };
+        if (plan_world_at(run->plan, i)->role_name != NULL)
+            label[0] = (struct metrics_label){ "role", plan_world_at(run->plan, i)->role_name };
         metrics_text_add(text, value(&run->checkpoints[i]), label);
     }
 }
@@ -498,16 +496,6 @@ static void add_events(struct metrics_text *text, const struct run *run)
 }
 
 /* --- all of them ------------------------------------------------------------------------------ */
-
-static size_t worlds(const struct run *run)
-{
-    return run->plan->roles > 0 ? run->plan->roles : 1;
-}
-
-static const struct plan *world_at(const struct run *run, size_t number)
-{
-    return run->plan->roles > 0 ? &run->plan->role[number] : run->plan;
-}
 
 static double since_s(int64_t ns)
 {

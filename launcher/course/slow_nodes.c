@@ -55,7 +55,7 @@ static void tell_slow(struct run *run, const char *host, const struct slow_node 
 void slow_nodes_open(struct run *run)
 {
     run->slow_nodes = xcalloc(1, sizeof *run->slow_nodes);
-    run->slow_nodes->worlds = run->plan->roles > 0 ? run->plan->roles : 1;
+    run->slow_nodes->worlds = plan_worlds(run->plan);
     run->slow_nodes->world = xcalloc(run->slow_nodes->worlds, sizeof *run->slow_nodes->world);
 }
 
@@ -111,7 +111,7 @@ static struct slow_member *member_of(struct run *run, size_t place)
 
 static struct slow_world *world_of(const struct run *run, const struct plan *world)
 {
-    return &run->slow_nodes->world[world == run->plan ? 0 : world - run->plan->role];
+    return &run->slow_nodes->world[plan_world_index(run->plan, world)];
 }
 
 /* --- what an agent says ---------------------------------------------------------- */

@@ -103,7 +103,24 @@ static inline struct plan *plan_world(const struct plan *plan, size_t node)
     return plan->roles > 0 ? &plan->role[plan->node[node].role] : (struct plan *)plan;
 }
 
-/* The same of a rank of the run. */
+/* The worlds of a run are its roles, in their order, or the plan alone. */
+static inline size_t plan_worlds(const struct plan *plan)
+{
+    return plan->roles > 0 ? plan->roles : 1;
+}
+
+static inline struct plan *plan_world_at(const struct plan *plan, size_t index)
+{
+    return plan->roles > 0 ? &plan->role[index] : (struct plan *)plan;
+}
+
+/* Returns 0 for the plan itself. */
+static inline size_t plan_world_index(const struct plan *plan, const struct plan *world)
+{
+    return world == plan ? 0 : (size_t)(world - plan->role);
+}
+
+/* Returns the world of a rank of the run. */
 const struct plan *plan_world_of_rank(const struct plan *plan, int rank);
 /* Returns "rank 3", or with roles "rank 3 of train", for messages; rank is its number in the
  * run. */

@@ -140,7 +140,7 @@ static enum hang_verdict judge(const struct hang *hang, double *limit_s)
 /* The last checkpoint of this generation, of a world that still runs. */
 static void checkpoint_signs(const struct run *run, int64_t now_ns, struct hang_signs *signs)
 {
-    const size_t                 worlds = run->plan->roles > 0 ? run->plan->roles : 1;
+    const size_t                 worlds = plan_worlds(run->plan);
     const struct checkpoint_log *log;
     double                       since_s;
     size_t                       i;
@@ -149,7 +149,7 @@ static void checkpoint_signs(const struct run *run, int64_t now_ns, struct hang_
         log = &run->checkpoints[i];
         since_s = (double)now_ns / NS_PER_S - log->at_s;
         if (!log->is_new || (signs->has_checkpoint && since_s >= signs->checkpoint_s) ||
-            !has_ranks(run, run->plan->roles > 0 ? &run->plan->role[i] : run->plan))
+            !has_ranks(run, plan_world_at(run->plan, i)))
             continue;
         signs->has_checkpoint = true;
         signs->checkpoint_s = since_s;
@@ -164,10 +164,10 @@ static double stuck_s(const struct run *run)
     double       longest_s = 0, world_s;
     size_t       i;
 
-    for (i = 0; i < (run->plan->roles > 0 ? run->plan->roles : 1); i++) {
+    for (i = 0; i < plan_worlds(run->plan); i++) {
         world_s = collectives_stuck_s(&run->collectives[i], now_s);
         if (world_s > longest_s &&
-            has_ranks(run, run->plan->roles > 0 ? &run->plan->role[i] : run->plan))
+            has_ranks(run, plan_world_at(run->plan, i)))
             longest_s = world_s;
     }
     return longest_s;
@@ -256,8 +256,8 @@ void hang_collectives(const struct run *run, struct strlist *lines)
     const double now_s = clock_now_s();
     size_t       i;
 
-    for (i = 0; i < (run->plan->roles > 0 ? run->plan->roles : 1); i++) {
-        const struct plan     *world = run->plan->roles > 0 ? &run->plan->role[i] : run->plan;
+    for (i = 0; i < plan_worlds(run->plan); i++) {
+        const struct plan     *world = plan_world_at(run->plan, i);
         const struct of_world  of = { run, world };
 
         collectives_words(&run->collectives[i], now_s, rank_name, &of, lines);
@@ -269,7 +269,7 @@ json_t *hang_collectives_json(const struct run *run)
     json_t *list = json_array(), *one;
     size_t  i;
 
-    for (i = 0; i < (run->plan->roles > 0 ? run->plan->roles : 1); i++) {
+    for (i = 0; i < plan_worlds(run->plan); i++) {
         one = collectives_json(&run->collectives[i], clock_now_s());
         if (!json_is_object(one)) {
             json_decref(one);

@@ -12,7 +12,6 @@
 #include "run/run.h"
 #include "xalloc.h"
 
-static size_t worlds(const struct run *run);
 static size_t nodes_of(const struct run *run, size_t world);
 static void   answer(struct run *run, const struct plan *world, struct kvs *kvs);
 
@@ -20,8 +19,8 @@ void rank_keys_open(struct run *run)
 {
     size_t i;
 
-    run->keys = xcalloc(worlds(run), sizeof(struct kvs *));
-    for (i = 0; i < worlds(run); i++)
+    run->keys = xcalloc(plan_worlds(run->plan), sizeof(struct kvs *));
+    for (i = 0; i < plan_worlds(run->plan); i++)
         run->keys[i] = kvs_new(nodes_of(run, i));
 }
 
@@ -29,7 +28,7 @@ void rank_keys_close(struct run *run)
 {
     size_t i;
 
-    for (i = 0; run->keys != NULL && i < worlds(run); i++)
+    for (i = 0; run->keys != NULL && i < plan_worlds(run->plan); i++)
         kvs_free(run->keys[i]);
     free(run->keys);
     run->keys = NULL;
@@ -39,19 +38,14 @@ void rank_keys_again(struct run *run, const struct plan *world)
 {
     size_t i;
 
-    for (i = 0; i < worlds(run); i++)
+    for (i = 0; i < plan_worlds(run->plan); i++)
         if (world == run->plan || world == &run->plan->role[i])
             kvs_again(run->keys[i], nodes_of(run, i));
 }
 
-static size_t worlds(const struct run *run)
-{
-    return run->plan->roles > 0 ? run->plan->roles : 1;
-}
-
 static size_t nodes_of(const struct run *run, size_t world)
 {
-    return run->plan->roles > 0 ? run->plan->role[world].nodes : run->plan->nodes;
+    return plan_world_at(run->plan, world)->nodes;
 }
 
 int rank_keys_take(struct run *run, const struct node *node, const json_t *body,

@@ -163,7 +163,7 @@ const char *rendezvous_port_holder(const struct rendezvous *rendezvous, size_t *
 
 static struct plan *world_now(const struct run *run)
 {
-    return run->plan->roles > 0 ? &run->plan->role[run->rendezvous->role] : run->plan;
+    return plan_world_at(run->plan, run->rendezvous->role);
 }
 
 static bool is_first(const struct run *run, const struct node *node)

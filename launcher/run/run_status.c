@@ -233,7 +233,7 @@ static json_t *json_of_checkpoints(const struct run *run)
     json_t *list = json_array(), *one;
     size_t  i;
 
-    for (i = 0; i < (run->plan->roles > 0 ? run->plan->roles : 1); i++) {
+    for (i = 0; i < plan_worlds(run->plan); i++) {
         const struct checkpoint_log *log = &run->checkpoints[i];
 
         if (log->count == 0)

@@ -56,7 +56,7 @@ static char *ranks_at(const struct run *run, const struct plan *world, int64_t s
 
 void steps_open(struct run *run)
 {
-    const size_t worlds = run->plan->roles > 0 ? run->plan->roles : 1;
+    const size_t worlds = plan_worlds(run->plan);
     size_t       i;
 
     run->steps = xcalloc(1, sizeof *run->steps);
@@ -155,7 +155,7 @@ static void take_rank(struct run *run, int number, const json_t *entry, int64_t 
 
 static struct world_steps *world_of(const struct run *run, const struct plan *world)
 {
-    return &run->steps->world[world == run->plan ? 0 : world - run->plan->role];
+    return &run->steps->world[plan_world_index(run->plan, world)];
 }
 
 const struct step_reach *steps_reach(const struct run *run, const struct plan *world)
