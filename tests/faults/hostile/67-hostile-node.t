@@ -35,9 +35,10 @@ def wait_for(name):
     while True:
         size, number, _, _, current, _ = struct.unpack('>IBBHII', read_exactly(16))
         body = read_exactly(size)
-        if TYPES[number] == name:
+        came = TYPES[number] if number < len(TYPES) else 'a newer one'
+        if came == name:
             return body
-        if name != 'nothing' and TYPES[number] == 'PROBE':
+        if name != 'nothing' and came == 'PROBE':
             probe(json.loads(body))
 
 def probe(ask):
