@@ -6,6 +6,10 @@
 nodes_agents= # it is about sending one
 
 run_limit=120
+# While the node is cut off muster gives up, and the kernel forgets the connection: only this sshd can
+# find out that its client is gone.
+mkdir -p "$nodes_dir/node2"
+printf 'ClientAliveInterval 5\nClientAliveCountMax 10\n' >"$nodes_dir/node2/sshd_extra"
 world_nodes 2
 ranks_wait
 : >go
