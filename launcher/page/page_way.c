@@ -25,7 +25,7 @@ static char *ssh_to(int port, const char *to, const char *user, const char *host
 int page_way_find(struct page_way *way, const char *served, const char *user, const char *host,
                   struct error *err)
 {
-    struct listen_place place;
+    struct listen_place place = { 0 };
     char               *to;
 
     if (read_place(&place, served, err) < 0)
