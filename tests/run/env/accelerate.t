@@ -16,7 +16,7 @@ distributed_type: DEEPSPEED
 downcast_bf16: 'no'
 machine_rank: 0
 main_process_ip: null
-main_process_port: 29511
+main_process_port: 21511
 main_training_function: main
 mixed_precision: bf16
 num_machines: 2
@@ -35,15 +35,15 @@ END_RANK
 
 run muster -H node1:8,node2:8,node3:8 --label none --config_file default.yaml ./rank
 is "two machines, four processes, the variables" "$rc $(sort out | tr '\n' '|')" \
-    "0 0/4 0 29511 true 3 bf16|1/4 1 29511 true 3 bf16|2/4 0 29511 true 3 bf16|3/4 1 29511 true 3 bf16|"
+    "0 0/4 0 21511 true 3 bf16|1/4 1 21511 true 3 bf16|2/4 0 21511 true 3 bf16|3/4 1 21511 true 3 bf16|"
 run muster -H node1:8,node2:8,node3:8 --label none --config_file default.yaml --num_processes 3 \
-    --num_machines 3 --main_process_port 29512 --env ACCELERATE_MIXED_PRECISION=fp16 ./rank
+    --num_machines 3 --main_process_port 21512 --env ACCELERATE_MIXED_PRECISION=fp16 ./rank
 is "the command line overrides each" "$rc $(sort out | tr '\n' '|')" \
-    "0 0/3 0 29512 true 3 fp16|1/3 0 29512 true 3 fp16|2/3 0 29512 true 3 fp16|"
+    "0 0/3 0 21512 true 3 fp16|1/3 0 21512 true 3 fp16|2/3 0 21512 true 3 fp16|"
 export ACCELERATE_MIXED_PRECISION=fp8
 run muster -H node1:1 --label none --num_machines 1 -np 1 --config_file default.yaml ./rank
 is "the file overrides the environment, as in accelerate" "$rc $(cat out)" \
-    "0 0/1 0 29511 true 3 bf16"
+    "0 0/1 0 21511 true 3 bf16"
 
 : >fail
 run muster --name tuned -H node1:2,node2:2 --label none --config_file default.yaml ./rank
@@ -51,7 +51,7 @@ is "a run fails" "$rc" 1
 rm fail
 cd "$HOME"
 run muster resume tuned
-is "muster resume reads the file again" "$rc $(grep -c '/4 . 29511 true 3 bf16$' out)" "0 4"
+is "muster resume reads the file again" "$rc $(grep -c '/4 . 21511 true 3 bf16$' out)" "0 4"
 cd - >/dev/null
 
 touch gpu0 gpu1 gpu2 gpu3
