@@ -62,6 +62,7 @@ struct output {
     size_t                 held;      /* in all linebufs */
     size_t                 folded;    /* in all folded buffers */
     bool                   is_folding, is_closed, is_finished;
+    bool                   is_err_closed; /* the writer of stderr takes no more */
     uint64_t               lost;
     struct stream         *unfinished; /* the stream that was fed last, on a terminal */
     struct event          *unfinished_timer;
@@ -248,7 +249,7 @@ void output_own(struct output *output, const char *line, size_t size)
 {
     struct pollfd room = { .fd = output->settings.err_fd, .events = POLLOUT };
 
-    if (!output->is_finished)
+    if (!output->is_finished && !output->is_err_closed)
         writer_own(output->writer[1], line, size);
     else if (poll(&room, 1, OWN_WAIT_MS) > 0)
         (void)!write(output->settings.err_fd, line, size);
@@ -327,6 +328,7 @@ bool output_is_written(struct output *output)
 {
     if (!output->is_closed || !writer_is_over(output->writer[0]))
         return false;
+    output->is_err_closed = true;
     writer_close(output->writer[1]);
     return writer_is_over(output->writer[1]);
 }

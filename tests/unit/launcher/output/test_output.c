@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -195,6 +196,22 @@ static void test_own_lines_jump_the_queue(void **state)
     output_finish(f->output, 0);
     output_own(f->output, "muster: after all\n", 18);
     expect_read(f->err, "muster: after all\n");
+}
+
+/* All is written, and the run has a last word: its program of --on-event has failed, for example. */
+static void test_own_line_when_all_is_written(void **state)
+{
+    const struct timespec pause = { .tv_nsec = 1000000 };
+    struct fixture       *f = *state;
+
+    start(f, hosts);
+    output_close(f->output);
+    while (!output_is_written(f->output))
+        nanosleep(&pause, NULL);
+    output_own(f->output, "muster: by the way\n", 19);
+    expect_read(f->err, "muster: by the way\n");
+    output_finish(f->output, 0);
+    expect_nothing_more(f->err);
 }
 
 /* Messages that were written, or said to be left out; only whole lines count. */
@@ -411,6 +428,7 @@ int main(void)
         TEST(test_tiny_frames_are_bounded),
         TEST(test_unfinished_lines_are_bounded),
         TEST(test_own_lines_jump_the_queue),
+        TEST(test_own_line_when_all_is_written),
         TEST(test_own_lines_are_bounded),
         TEST(test_skipping),
         TEST(test_terminal_shows_unfinished),
