@@ -198,7 +198,7 @@ static void test_own_lines_jump_the_queue(void **state)
     expect_read(f->err, "muster: after all\n");
 }
 
-/* All is written, and the run has a last word: its program of --on-event has failed, for example. */
+/* All is written, and the run has a last word: its program of --on-event has failed, say. */
 static void test_own_line_when_all_is_written(void **state)
 {
     const struct timespec pause = { .tv_nsec = 1000000 };
