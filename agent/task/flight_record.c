@@ -57,8 +57,6 @@ static int run(const json_t *request, struct task_output *out)
     }
     await_all(record, count);
     read_all(request, record, count, out);
-    for (i = 0; i < count && json_is_true(json_object_get(request, "removes")); i++)
-        unlink(record[i].file);
     free(record);
     return 0;
 }

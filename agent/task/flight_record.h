@@ -24,7 +24,7 @@
  *
  * asks: writes to the pipes first, and waits for new files. Without it only files count that are
  * there. Each line is {"rank", "groups"} or {"rank", "error"}, as task/flight_record.py prints it;
- * a rank without a file has none. What was read is removed if "removes". */
+ * a rank without a file has none. */
 extern const struct task_row flight_record_row;
 
 /* task/flight_record.py */
