@@ -17,10 +17,15 @@ while read -r word; do
     echo "step-of-$word" >save/new && mv save/new save/latest
 done <go
 END
+script_file event <<'END'
+#!/bin/sh
+cat >>events
+END
 mkfifo go
 exec 9<>go # what is written stays there, whoever reads when
 # shellcheck disable=SC2086
-start muster -v --grace 1 --heartbeat 0.2 --name ckpt-seen --ckpt-marker 'save/lat*' $two ./rank
+start muster -v --grace 1 --heartbeat 0.2 --name ckpt-seen --ckpt-marker 'save/lat*' \
+    --on-event ./event $two ./rank
 shown() { # what JSON says of the only checkpoint
     muster status --json state.json ckpt-seen >state && json_says state.json "$1"
 }
@@ -38,10 +43,16 @@ for number in 2 3 4; do
     ok "checkpoint $number is another one" wait_for 30 shown "d['checkpoints'][0]['number'] == $number"
 done
 ok "how often one is written" shown 'd["checkpoints"][0]["every_s"] > 0'
+ok "none is said to be late" not grep -q 'no checkpoint for' err
+if [ "${MUSTER_TEST_WIDE:-}" = yes ]; then # a minute late, at least
+    ok "one that is late is named" wait_for 180 grep -Eq \
+        '^muster: [0-9:.]+ warning: no checkpoint for [0-9]+ s, though one is usually written every [0-9]+ s \(save/latest\)$' err
+    is "... once" "$(grep -c 'no checkpoint for' err)" 1
+    ok "... and told as an event" wait_for 30 grep -q checkpoint_late events
+fi
 run muster stop ckpt-seen
 exec 9>&-
 finish_run 30
-ok "none is said to be late" not grep -q 'no checkpoint for' err
 ok "nothing is left" no_leftovers
 
 # The child that looks hangs: here it is stopped.

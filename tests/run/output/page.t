@@ -192,6 +192,21 @@ sed -n 's|.*<script type="application/json" id="data">\(.*\)</script>|\1|p' run.
 ok "the file of a run that failed has the last lines of the rank" json_says data 'd["lines"]["1"]["lines"] == ["last words"] and d["lines"]["1"]["words"] == "exit 4"'
 ok "... and no others" json_says data 'list(d["lines"]) == ["1"]'
 
+# --- a run whose muster was killed
+
+start muster -H node1:2 --name killed --metrics ./killed.prom sleep 1004
+killed_has() { muster status --json=killed.json killed 2>/dev/null && json_says killed.json "$1"; }
+ok "it runs" wait_for 30 killed_has 'd["state"] == "running"'
+kill -KILL "$pid"
+finish_run 30
+ok "its state is known" wait_for 30 killed_has 'd["state"] == "died"'
+run muster status --html=run.html killed
+is "muster status --html of it" "$rc $(cat out err)" "0 "
+sed -n 's|.*<script type="application/json" id="data">\(.*\)</script>|\1|p' run.html >data
+ok "... says that it died" json_says data 'd["state"]["state"] == "died" and d["run"]["name"] == "killed"'
+ok "... and what was known of its ranks" json_says data 'len(d["nodes"]) == 1 and d["ranks"] == "r*2"'
+ok "nothing is left of it" wait_for 30 no_leftovers
+
 # --- sizes
 
 ranks=64
