@@ -39,6 +39,8 @@ static const struct subcommand subcommands[] = {
       command_events },
     { "tensorboard", "[OPTIONS] NAME", "forward a job's TensorBoard to a port of this machine",
       command_tensorboard },
+    { "dashboard", "[OPTIONS] NAME", "forward the page of a job's run to a port of this machine",
+      command_dashboard },
     { "pause", "[OPTIONS] NAME", "end the run, and keep the job", command_pause },
     { "resume", "[OPTIONS] NAME", "start the run of a paused job again", command_resume },
     { "scale", "--workers=N [OPTIONS] NAME", "change a job's number of workers",

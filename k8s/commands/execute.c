@@ -253,6 +253,10 @@ static int create(const struct place *place, const struct job *job, struct obser
         return err_set(err, "the cluster has no PodGroups of %s: the scheduler for --gang is not "
                        "installed; leave --gang out, or name another one with --scheduler",
                        object_kinds[name.kind].version);
+    if (status == 404 && number == OBJECT_MONITOR)
+        return err_set(err, "the cluster has no ServiceMonitors: the Prometheus operator is not "
+                       "installed; write --metrics=annotation (metrics.via: annotation) if its "
+                       "Prometheus looks for annotations of Pods, or leave --metrics out");
     if (status == 404)
         return err_set(err, "namespace %s does not exist", place->space);
     if (status != 409)

@@ -114,6 +114,7 @@ static const struct {
     { QUERY_IDENTITY,
       { "identity", 0, "NAME", "holder of the Lease (default: the host name)", set_identity } },
     { QUERY_PORT, { "port", 0, "PORT", "local port (default 6006)", set_port } },
+    { QUERY_PAGE_PORT, { "port", 0, "PORT", "local port (default 9464)", set_port } },
     { QUERY_WORKERS, { "workers", 'w', "N", "the new number of workers", set_workers } },
     { QUERY_SINCE,
       { "since", 's', "TIME", "only jobs that ended more than TIME ago: 3d, 12h", set_since } },
@@ -132,6 +133,8 @@ int query_begin(struct query *query, const struct subcommand *self, char *const 
     int            rc;
 
     *query = (struct query){ .tail = -1, .since_s = -1, .port = QUERY_BOARD_PORT };
+    if (has & QUERY_PAGE_PORT)
+        query->port = JOB_PAGE_PORT;
     for (i = 0; i < sizeof all_rows / sizeof all_rows[0]; i++)
         if (all_rows[i].of == 0 || (all_rows[i].of & has))
             rows[count++] = all_rows[i].row;

@@ -35,6 +35,7 @@ enum {
     QUERY_IDENTITY = 256,
     QUERY_WATCH = 512,
     QUERY_FILE = 1024,
+    QUERY_PAGE_PORT = 2048,
 };
 
 /* Parses the options and connects. least, most: number of job names. Returns 0, or what the

@@ -24,6 +24,7 @@ int command_shell(const struct subcommand *self, char *const *argv);
 int command_top(const struct subcommand *self, char *const *argv);
 int command_events(const struct subcommand *self, char *const *argv);
 int command_tensorboard(const struct subcommand *self, char *const *argv);
+int command_dashboard(const struct subcommand *self, char *const *argv);
 int command_pause(const struct subcommand *self, char *const *argv);
 int command_resume(const struct subcommand *self, char *const *argv);
 int command_scale(const struct subcommand *self, char *const *argv);

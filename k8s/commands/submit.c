@@ -250,6 +250,8 @@ static int submit_job(struct submit *submit)
         printf("deepspeedjob.muster.dev/%s created\n", name);
         printf("The job %s has been submitted successfully\n", name);
         printf("You can run `muster k8s get %s` to check the job status\n", name);
+        if (job_has_page(&submit->job) && !submit->job.is_debug)
+            printf("and `muster k8s dashboard %s` to see its page\n", name);
         if (submit->job.is_debug)
             printf("and `muster k8s shell %s -- muster SCRIPT` to run something on its workers\n",
                    name);

@@ -13,6 +13,7 @@
 #include "job/fields.h"
 #include "job/run_mode.h"
 #include "job/template.h"
+#include "job/views.h"
 #include "xalloc.h"
 
 const char *const job_launchers[] = { "pod", "worker0", NULL };
@@ -21,7 +22,7 @@ const char *const job_cleanups[] = { "Unfinished", "None", "All", NULL };
 const char *const job_restarts[] = { "Never", "OnFailure", "ExitCode", NULL };
 
 static int check_name(const struct job *job, struct error *err);
-static int check_space(const char *space, struct error *err);
+static int check_space(const char *field, const char *space, struct error *err);
 
 void job_clear(struct job *job)
 {
@@ -30,6 +31,7 @@ void job_clear(struct job *job)
     free(job->queue);
     free(job->logdir);
     free(job->board_image);
+    free(job->scrape_space);
     strlist_clear(&job->command);
     strlist_clear(&job->warnings);
     run_mode_clear(job);
@@ -51,7 +53,10 @@ int job_check(const struct job *job, struct error *err)
 {
     int64_t gpus;
 
-    if (check_name(job, err) < 0 || (job->space != NULL && check_space(job->space, err) < 0))
+    if (check_name(job, err) < 0 ||
+        (job->space != NULL && check_space("namespace", job->space, err) < 0) ||
+        (job->scrape_space != NULL &&
+         check_space("metrics.namespace", job->scrape_space, err) < 0))
         return -1;
     if (job->workers < 1 || job->workers > JOB_WORKERS_MAX)
         return err_set(err, "workers: must be a number from 1 to %d", JOB_WORKERS_MAX);
@@ -71,10 +76,8 @@ int job_check(const struct job *job, struct error *err)
         return err_set(err, "elastic: an elastic run needs muster, not customCommand");
     if (job->slots < 0 || job->slots > JOB_SLOTS_MAX)
         return err_set(err, "slotsPerWorker: must be a number from 1 to %d", JOB_SLOTS_MAX);
-    if (template_check(job->template, err) < 0)
+    if (template_check(job->template, err) < 0 || views_check(job, err) < 0)
         return -1;
-    if (job->logdir != NULL && job->logdir[0] != '/')
-        return err_set(err, "logdir: '%.80s' must begin with /", job->logdir);
     gpus = job_gpus(job);
     if (gpus > JOB_SLOTS_MAX)
         return err_set(err, "resources.limits: a worker can have at most %d GPUs",
@@ -114,6 +117,16 @@ int64_t job_keys(const struct job *job)
 bool job_has_board(const struct job *job)
 {
     return job->logdir != NULL;
+}
+
+bool job_has_page(const struct job *job)
+{
+    return job->has_page || job->scrape != SCRAPE_NONE;
+}
+
+int64_t job_page_port(const struct job *job)
+{
+    return job->page_port != 0 ? job->page_port : JOB_PAGE_PORT;
 }
 
 int64_t job_slots(const struct job *job)
@@ -158,12 +171,12 @@ static int check_name(const struct job *job, struct error *err)
     return 0;
 }
 
-static int check_space(const char *space, struct error *err)
+static int check_space(const char *field, const char *space, struct error *err)
 {
     size_t length = strlen(space);
 
     if (length == 0 || length > 63 || space[0] == '-' || space[length - 1] == '-' ||
         strspn(space, "abcdefghijklmnopqrstuvwxyz0123456789-") != length)
-        return err_set(err, "namespace: '%.80s' must consist of a-z, 0-9 and '-'", space);
+        return err_set(err, "%s: '%.80s' must consist of a-z, 0-9 and '-'", field, space);
     return 0;
 }

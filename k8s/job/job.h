@@ -26,7 +26,9 @@
 #define JOB_MAX_WAIT_S   3600
 #define JOB_BACKOFF_MAX  1000
 #define JOB_LOGDIR       "/training_logs"
+#define JOB_PAGE_PORT    9464 /* for page and metrics, if the user names none */
 #define JOB_GRACE_S      120 /* from SIGTERM to SIGKILL, so that ranks can write a checkpoint */
+#define SSH_PORT         2222
 
 enum job_launcher { LAUNCHER_POD, LAUNCHER_WORKER0 };
 enum job_cleanup { CLEANUP_UNFINISHED, CLEANUP_NONE, CLEANUP_ALL };
@@ -37,6 +39,9 @@ enum job_restart { RESTART_NEVER, RESTART_ON_FAILURE, RESTART_EXIT_CODE };
 /* An elastic run that loses a worker: does it continue with the others, or wait for another? */
 enum job_recovery { RECOVERY_ELASTIC, RECOVERY_FULL };
 
+/* How Prometheus finds the metrics of the run, if it may read them. */
+enum job_scrape { SCRAPE_NONE, SCRAPE_ANNOTATION, SCRAPE_MONITOR };
+
 /* Whose PodGroup contains the job's Pods. */
 enum job_gang { GANG_NONE, GANG_VOLCANO, GANG_PLUGINS, GANG_T9K };
 
@@ -46,6 +51,7 @@ extern const char *const job_launchers[];
 extern const char *const job_cleanups[];
 extern const char *const job_restarts[];
 extern const char *const job_recoveries[]; /* "elastic", "full" */
+extern const char *const job_scrapes[]; /* "none", "annotation", "servicemonitor" */
 extern const char *const job_gangs[]; /* "none", "volcano" ... */
 
 /* How the Pods, of workers and launcher, differ in debug mode or after a pause (run_mode.h). */
@@ -81,6 +87,10 @@ struct job {
     int64_t           queue_priority; /* only for T9k, 0 to 100 */
     char             *logdir;      /* where TensorBoard reads; NULL: no TensorBoard */
     char             *board_image; /* TensorBoard's image; NULL: the workers' */
+    bool              has_page;     /* the launcher serves the page, for port-forward */
+    enum job_scrape   scrape;       /* ... and the metrics, and the page, to Prometheus */
+    char             *scrape_space; /* only to Pods of this namespace; NULL: to all */
+    int64_t           page_port;    /* 0: JOB_PAGE_PORT */
     bool              as_root;
     struct strlist    warnings;   /* what the user asked for and will not get */
 };
@@ -105,6 +115,9 @@ bool    job_is_elastic(const struct job *job);
 /* Returns for how many workers the job has keys; the Secrets are immutable. */
 int64_t job_keys(const struct job *job);
 bool    job_has_board(const struct job *job);
+/* Does the launcher serve page and metrics? At which port? */
+bool    job_has_page(const struct job *job);
+int64_t job_page_port(const struct job *job);
 int64_t job_slots(const struct job *job);
 int64_t job_max_wait_s(const struct job *job);
 int64_t job_gpus(const struct job *job); /* per worker */

@@ -13,11 +13,11 @@
 #include "job/scheduling.h"
 #include "job/template.h"
 #include "job/toleration.h"
+#include "job/views.h"
 #include "number.h"
 #include "xalloc.h"
 
 #define DEFAULT_SHM "2Gi"
-static void    end_board(struct job_argv *argv);
 static json_t *inner(json_t *object, const char *name, json_t *(*make)(void));
 static int     set_resource(struct job_argv *argv, const char *name, const char *value,
                             struct error *err);
@@ -60,7 +60,7 @@ void job_argv_end(struct job_argv *argv, const struct strlist *words)
             argv,
             json_pack("{s{ssss}}", "emptyDir", "medium", "Memory", "sizeLimit", DEFAULT_SHM),
             "/dev/shm", false);
-    end_board(argv);
+    views_end(argv);
     if (argv->has_rdma)
         privileges_add_rdma(argv->job);
     scheduling_end(argv->job, argv->has_gang);
@@ -69,22 +69,6 @@ void job_argv_end(struct job_argv *argv, const struct strlist *words)
         json_array_append_new(
             env, json_pack("{ssss}", "name", "NVIDIA_VISIBLE_DEVICES", "value", "void"));
     }
-}
-
-static void end_board(struct job_argv *argv)
-{
-    struct job *job = argv->job;
-
-    if (argv->has_board && job->logdir == NULL)
-        job->logdir = xstrdup(JOB_LOGDIR);
-    else if (!argv->has_board && (job->logdir != NULL || job->board_image != NULL)) {
-        strlist_addf(&job->warnings, "--%s is ignored without --tensorboard",
-                     job->logdir != NULL ? "logdir" : "tensorboard-image");
-        free(job->logdir);
-        free(job->board_image);
-        job->logdir = job->board_image = NULL;
-    }
-    job_warn_board(job);
 }
 
 /* The options, in the order of the table */
@@ -405,24 +389,6 @@ static int set_root(void *to, const char *value, struct error *err)
     return set_flag(to, &((struct job_argv *)to)->job->as_root);
 }
 
-static int set_board(void *to, const char *value, struct error *err)
-{
-    (void)value, (void)err;
-    return set_flag(to, &((struct job_argv *)to)->has_board);
-}
-
-static int set_board_image(void *to, const char *value, struct error *err)
-{
-    (void)err;
-    return set_text(to, &((struct job_argv *)to)->job->board_image, value);
-}
-
-static int set_logdir(void *to, const char *value, struct error *err)
-{
-    (void)err;
-    return set_text(to, &((struct job_argv *)to)->job->logdir, value);
-}
-
 static int set_gang(void *to, const char *value, struct error *err)
 {
     (void)value, (void)err;
@@ -494,9 +460,13 @@ const struct arg_row job_argv_rows[] = {
     { "job-restart-policy", 0, "VALUE", NULL, set_restart },
     { "ttl-after-finished", 0, "TIME", "delete the job this long after its end", set_ttl },
     { "run-as-root", 0, NULL, NULL, set_root },
-    { "tensorboard", 0, NULL, "start a TensorBoard that shows --logdir", set_board },
-    { "tensorboard-image", 0, "VALUE", NULL, set_board_image },
-    { "logdir", 0, "PATH", "directory of the TensorBoard events", set_logdir },
+    { "tensorboard", 0, NULL, "start a TensorBoard that shows --logdir", views_set_board },
+    { "tensorboard-image", 0, "VALUE", NULL, views_set_board_image },
+    { "logdir", 0, "PATH", "directory of the TensorBoard events", views_set_logdir },
+    { "dashboard", 0, NULL, "serve a page of the run to muster k8s dashboard", views_set_page },
+    { "metrics", 0, "VALUE", NULL, views_set_scrape },
+    { "metrics-namespace", 0, "VALUE", NULL, views_set_scrape_space },
+    { "metrics-port", 0, "VALUE", NULL, views_set_port },
     { "gang", 0, NULL, "place all Pods at once, or none", set_gang },
     { "queue", 0, "NAME", "queue of the scheduler", set_queue },
     { "debug", 0, NULL, "start the Pods without a run, to work in them", set_debug },

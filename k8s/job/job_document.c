@@ -14,6 +14,7 @@
 #include "job/run_mode.h"
 #include "job/scheduling.h"
 #include "job/template.h"
+#include "job/views.h"
 #include "xalloc.h"
 
 static const char t9k_version[] = "batch.tensorstack.dev/v1beta1";
@@ -27,7 +28,6 @@ static void read_run(struct job *job, struct fields *config);
 static void read_other_args(struct job *job, struct fields *config);
 static void read_custom(struct job *job, struct fields *config);
 static void read_policy(struct job *job, struct fields *policy);
-static void read_board(struct job *job, struct fields *spec);
 static void read_elastic(struct job *job, struct fields *spec);
 static void add_words(struct strlist *list, const json_t *words);
 
@@ -88,9 +88,7 @@ json_t *job_document(const struct job *job)
                                       job_recoveries[job->recovery]));
     if ((scheduler = scheduling_document(job)) != NULL)
         json_object_set_new(spec, "scheduler", scheduler);
-    if (job_has_board(job))
-        json_object_set_new(spec, "tensorboard",
-                            json_pack("{ssss*}", "logDir", job->logdir, "image", job->board_image));
+    views_add(job, spec);
     metadata = json_pack("{ss}", "name", job->name);
     if (job->space != NULL)
         json_object_set_new(metadata, "namespace", json_string(job->space));
@@ -148,7 +146,7 @@ static void read_spec(struct job *job, struct fields *spec)
     job->as_root = fields_bool(spec, "runAsRoot", false);
     fields_bool(spec, "disableCustomEnv", false); /* ranks have the Pod's environment */
     read_elastic(job, spec);
-    read_board(job, spec);
+    views_read(job, spec);
     scheduling_read(job, spec);
     run_mode_read(job, spec);
     fields_end(spec);
@@ -302,24 +300,6 @@ static void read_policy(struct job *job, struct fields *policy)
     job->backoff_limit = fields_number(policy, "backoffLimit", 0, JOB_BACKOFF_MAX, 0);
     job->ttl_s = fields_number(policy, "ttlSecondsAfterFinished", 0, INT32_MAX, -1);
     fields_end(policy);
-}
-
-/* tensorboard is a field of muster's own, not of T9k's. */
-static void read_board(struct job *job, struct fields *spec)
-{
-    struct fields board;
-    const char   *logdir, *image;
-
-    fields_object(spec, "tensorboard", &board);
-    logdir = fields_text(&board, "logDir");
-    image = fields_text(&board, "image");
-    fields_end(&board);
-    if (board.object == NULL)
-        return;
-    job->logdir = xstrdup(logdir != NULL ? logdir : JOB_LOGDIR);
-    job->board_image = image != NULL ? xstrdup(image) : NULL;
-    if (job->template != NULL)
-        job_warn_board(job);
 }
 
 static void read_elastic(struct job *job, struct fields *spec)

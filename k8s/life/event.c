@@ -43,7 +43,7 @@ bool event_take(struct event *event, const struct job *job, int64_t since_s,
 static bool is_of_job(const struct job *job, const char *kind, const char *name)
 {
     static const char *const suffixes[] = { "-launcher", "-launcher-key", "-worker-keys",
-                                            "-hosts" };
+                                            "-hosts", "-metrics" };
     size_t                   length = strlen(job->name), i, digits;
 
     if (strncmp(name, job->name, length) != 0)

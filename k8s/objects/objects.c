@@ -15,6 +15,7 @@
 #include "job/node_class.h"
 #include "objects/board.h"
 #include "objects/group.h"
+#include "objects/monitor.h"
 #include "objects/pod.h"
 #include "xalloc.h"
 
@@ -33,6 +34,8 @@ const struct object_kind_row object_kinds[KINDS] = {
     [KIND_POLICY] = { "NetworkPolicy", "networking.k8s.io/v1", "/apis/networking.k8s.io/v1",
                       "networkpolicies" },
     [KIND_DEPLOYMENT] = { "Deployment", "apps/v1", "/apis/apps/v1", "deployments" },
+    [KIND_MONITOR] = { "ServiceMonitor", "monitoring.coreos.com/v1",
+                       "/apis/monitoring.coreos.com/v1", "servicemonitors" },
     [KIND_POD] = { "Pod", "v1", "/api/v1", "pods" },
     [KIND_RESOURCE] = { JOB_KIND, JOB_API_VERSION, "/apis/" JOB_API_VERSION, JOB_PLURAL },
 };
@@ -65,6 +68,10 @@ bool object_is_wanted(const struct job *job, size_t number)
         return job->gang != GANG_NONE;
     if (number == OBJECT_BOARD || number == OBJECT_BOARD_SERVICE)
         return job_has_board(job);
+    if (number == OBJECT_METRICS_POLICY)
+        return job->scrape != SCRAPE_NONE;
+    if (number == OBJECT_METRICS_SERVICE || number == OBJECT_MONITOR)
+        return job->scrape == SCRAPE_MONITOR;
     return number < objects_count(job) &&
            (number != OBJECT_LAUNCHER || job->launcher == LAUNCHER_POD);
 }
@@ -99,6 +106,9 @@ struct object_name object_name(const struct job *job, size_t number)
         [OBJECT_POLICY] = { KIND_POLICY, "" },
         [OBJECT_BOARD] = { KIND_DEPLOYMENT, "-tensorboard" },
         [OBJECT_BOARD_SERVICE] = { KIND_SERVICE, "-tensorboard" },
+        [OBJECT_METRICS_POLICY] = { KIND_POLICY, "-metrics" },
+        [OBJECT_METRICS_SERVICE] = { KIND_SERVICE, "-metrics" },
+        [OBJECT_MONITOR] = { KIND_MONITOR, "-metrics" },
     };
     struct object_name name = { .kind = KIND_POD };
 
@@ -143,6 +153,15 @@ json_t *object_make(const struct job *job, size_t number, const struct object_fo
         break;
     case OBJECT_BOARD_SERVICE:
         object = board_service(job);
+        break;
+    case OBJECT_METRICS_POLICY:
+        object = monitor_policy(job);
+        break;
+    case OBJECT_METRICS_SERVICE:
+        object = monitor_service(job);
+        break;
+    case OBJECT_MONITOR:
+        object = monitor_make(job);
         break;
     case OBJECT_LAUNCHER:
         object = pod_launcher(job, what);

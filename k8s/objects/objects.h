@@ -1,10 +1,10 @@
 /* objects.h - a job's objects in the cluster: pure functions from a job to JSON documents
  *
  * The objects of a job have numbers: the anchor, which owns all others, two Secrets, the hosts,
- * the PodGroup, the Service, the NetworkPolicy, TensorBoard's Deployment and Service, the
- * launcher and the workers. An object's name depends only on the job's name, so that muster
- * finds it again after a crash. Secrets, hosts and Pods are made for a number of workers, and a
- * Pod also for an attempt to run; their labels say which.
+ * the PodGroup, the Service, the NetworkPolicy, TensorBoard's Deployment and Service, what lets
+ * Prometheus find and read the metrics, the launcher and the workers. An object's name depends only
+ * on the job's name, so that muster finds it again after a crash. Secrets, hosts and Pods are made
+ * for a number of workers, and a Pod also for an attempt to run; their labels say which.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_OBJECTS_H
@@ -30,7 +30,6 @@
 #define NOTE_NODES  "muster.dev/nodes" /* of hosts: life/nodes.h; of the launcher: the time */
 /* Annotation of the anchor: while it is "true", no other object is created. */
 #define OBJECT_SUSPEND "scheduling.x-k8s.io/suspend"
-#define SSH_PORT    2222
 
 enum object_kind {
     KIND_CONFIG_MAP,
@@ -41,6 +40,7 @@ enum object_kind {
     KIND_SERVICE,
     KIND_POLICY,
     KIND_DEPLOYMENT,
+    KIND_MONITOR,
     KIND_POD,
     KIND_RESOURCE, /* the custom resource; not an object of a job */
     KINDS
@@ -61,6 +61,9 @@ enum {
     OBJECT_POLICY,
     OBJECT_BOARD, /* this and the next: only with --tensorboard */
     OBJECT_BOARD_SERVICE,
+    OBJECT_METRICS_POLICY, /* only with --metrics */
+    OBJECT_METRICS_SERVICE, /* this and the next: only with --metrics=servicemonitor */
+    OBJECT_MONITOR,
     OBJECT_LAUNCHER, /* the first Pod; absent if worker 0 is the launcher */
     OBJECT_WORKERS,  /* worker 0; the others follow */
 };

@@ -7,12 +7,15 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "job/privileges.h"
 #include "job/run_mode.h"
 #include "job/template.h"
+#include "job/views.h"
 #include "objects/group.h"
+#include "objects/monitor.h"
 #include "objects/objects.h"
 #include "strlist.h"
 #include "xalloc.h"
@@ -32,6 +35,7 @@ static json_t *command_of(const struct job *job, bool has_sshd, json_t *containe
                           const struct object_for *what);
 static void    add_report(json_t *container, json_t *command);
 static void    add_elastic(const struct job *job, json_t *command);
+static void    add_views(const struct job *job, json_t *command);
 static void    add_words(json_t *command, const struct strlist *words);
 static void    add_word(json_t *command, const char *word);
 static void    add_mount(json_t *pod, json_t *container, const char *name, const char *path,
@@ -142,7 +146,7 @@ static void add_launcher(const struct job *job, json_t *pod, json_t *container, 
     json_t *spec = json_object_get(pod, "spec");
     /* OpenSSH refuses a group-readable key of its own user, but accepts one of root's. */
     int     mode = job->as_root ? 0400 : 0440;
-    char   *name = xasprintf("%s-launcher-key", job->name);
+    char   *name = xasprintf("%s-launcher-key", job->name), *place = views_place(job);
 
     add_mount(pod, container, "muster-key", POD_KEY,
               json_pack("{s{sssi}}", "secret", "secretName", name, "defaultMode", mode));
@@ -154,7 +158,11 @@ static void add_launcher(const struct job *job, json_t *pod, json_t *container, 
     if (job->is_debug) { /* so that muster needs no options in a shell of this Pod */
         add_env(container, "MUSTER_HOSTFILE", POD_HOSTS "/hostfile");
         add_env(container, "MUSTER_SSH_CONFIG", POD_HOSTS "/ssh_config");
+        if (place != NULL)
+            add_env(container, "MUSTER_METRICS_LISTEN", place);
     }
+    free(place);
+    monitor_mark(job, pod_inner(pod, "metadata", json_object));
     json_object_set_new(container, "command",
                         job->is_debug ? debug_command(job, has_sshd)
                                       : command_of(job, has_sshd, container, what));
@@ -228,6 +236,7 @@ static json_t *command_of(const struct job *job, bool has_sshd, json_t *containe
         snprintf(text, sizeof text, "--env=MUSTER_ATTEMPT=%" PRId64, what->attempt);
         add_word(command, text);
         add_elastic(job, command);
+        add_views(job, command);
         add_word(command, "--name=job");
         add_word(command, "--replace");
         if (job->deadline_s > 0) {
@@ -263,6 +272,19 @@ static void add_elastic(const struct job *job, json_t *command)
         add_word(command, "--recovery=full");
     snprintf(text, sizeof text, "--max-wait=%" PRId64, job_max_wait_s(job));
     add_word(command, text);
+}
+
+/* views_check() has refused another --metrics-listen in the command. */
+static void add_views(const struct job *job, json_t *command)
+{
+    char *place = views_place(job), *word;
+
+    if (place == NULL)
+        return;
+    word = xasprintf("--metrics-listen=%s", place);
+    add_word(command, word);
+    free(word);
+    free(place);
 }
 
 static void add_words(json_t *command, const struct strlist *words)

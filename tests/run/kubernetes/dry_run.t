@@ -34,6 +34,16 @@ ok "... and JSON" python3 -c 'import json; assert len(json.load(open("out"))["it
 run muster k8s submit --name j --image i --dry-run --gang --queue q --tensorboard --data c:/training_logs -- a.py
 is "... and what else is asked for" "$(grep -E '^(apiVersion: [^v]|kind: [PDS])' out | tr '\n' ' ')" \
     "kind: Secret kind: Secret apiVersion: scheduling.volcano.sh/v1beta1 kind: PodGroup kind: Service apiVersion: networking.k8s.io/v1 apiVersion: apps/v1 kind: Deployment kind: Service kind: Pod kind: Pod "
+run muster k8s submit --name j --image i --dry-run --dashboard -- a.py
+is "a page takes no object of its own" "$(grep -c '^kind: ' out) $(grep -n -- '- --metrics-listen=' out | wc -l)" "8 1"
+ok "... and no port but of the launcher's own loopback" grep -q -- '- --metrics-listen=127.0.0.1:9464$' out
+run muster k8s submit --name j --image i --dry-run --metrics servicemonitor --metrics-namespace mon -- a.py
+is "Prometheus gets three objects" "$(awk '/^kind: / { kind = $2 } /^  name: j-metrics$/ { printf "%s ", kind }' out)" \
+    "NetworkPolicy Service ServiceMonitor "
+ok "... and the port of the Pod" grep -q -- '- --metrics-listen=0.0.0.0:9464$' out
+run muster k8s submit --name j --image i --dry-run --metrics push -- a.py
+is "another way to find it" "$rc $(cat err)" \
+    "2 muster k8s: error: --metrics: must be annotation or servicemonitor, not 'push'"
 run muster k8s submit --name j --image i --dry-run
 is "a job of nothing" "$rc" 2
 run muster k8s submit -f nowhere.yaml

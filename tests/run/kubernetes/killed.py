@@ -33,7 +33,8 @@ NO_ATTEMPTS = '"attempts": "{\\"number\\":1,,\\"failures\\":0,,\\"last\\":\\"\\"
 STORIES = {
     "success": ([], 0),
     "failure": (["--clean-up", "All"], 1),
-    "two-retries": (["--job-backoff-limit", "2", "--clean-up", "None", "--tensorboard"], 2),
+    "two-retries": (["--job-backoff-limit", "2", "--clean-up", "None", "--tensorboard",
+                     "--metrics", "annotation"], 2),
     "expiry": (["--ttl-after-finished", "0", "--job-backoff-limit", "1"], 1),
 }
 VOLATILE = {"uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "startTime",

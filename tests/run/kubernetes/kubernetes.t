@@ -148,6 +148,7 @@ podgroups.scheduling.x-k8s.io : create delete get
 pods : create delete get list patch watch
 pods/log : get
 secrets : create delete get
+servicemonitors.monitoring.coreos.com : create get
 services : create get
 END
 if [ -n "$kube" ]; then
