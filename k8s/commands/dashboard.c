@@ -8,6 +8,7 @@
 
 #include "commands/kubectl.h"
 #include "commands/subcommands.h"
+#include "life/plan.h"
 
 static int add_words(const struct query *query, const struct job *job, struct observed *observed,
                      struct strlist *words, struct error *err);
@@ -36,21 +37,28 @@ static int add_words(const struct query *query, const struct job *job, struct ob
     return 0;
 }
 
-/* kubectl would say only that a port or a Pod is not there. */
+/* kubectl would say only that a port or a Pod is not there. The end of a job may not be recorded
+ * yet, so asks as get does. */
 static int check(const struct query *query, const struct job *job, struct observed *observed,
                  struct error *err)
 {
+    struct plan  plan = { 0 };
+    enum outcome outcome;
+
     if (!job_has_page(job))
         return err_set(err, "the job %s serves no page: it was submitted without --dashboard "
                             "(dashboard: true in a document); `muster k8s logs -f %s` shows its "
                             "output", job->name, job->name);
-    if (observed->outcome != OUTCOME_NONE)
-        return err_set(err, "the job %s has ended (%s), and its page with it; `muster k8s logs %s` "
-                            "shows its output, and `muster k8s get %s` how it ended", job->name,
-                       outcome_names[observed->outcome], job->name, job->name);
     if (place_observe_pods(&query->place, job, observed, err) < 0)
         return -1;
-    return check_pods(job, observed, err);
+    plan_make(&plan, job, observed, api_now(query->place.api));
+    outcome = plan.outcome;
+    plan_clear(&plan);
+    if (outcome == OUTCOME_NONE)
+        return check_pods(job, observed, err);
+    return err_set(err, "the job %s has ended (%s), and its page with it; `muster k8s logs %s` "
+                        "shows its output, and `muster k8s get %s` how it ended", job->name,
+                   outcome_names[outcome], job->name, job->name);
 }
 
 /* muster in the launcher begins to serve the page once enough workers are ready. */

@@ -20,7 +20,7 @@ int views_set_scrape(void *to, const char *value, struct error *err);
 int views_set_scrape_space(void *to, const char *value, struct error *err);
 int views_set_port(void *to, const char *value, struct error *err);
 
-/* Adds the defaults, and a warning for each option that is ignored; call it after the last option. */
+/* Adds the defaults, and a warning for each option that is ignored; call it after the last. */
 void views_end(struct job_argv *argv);
 
 /* Reads tensorboard, dashboard and metrics of a document's spec into a job, whose template was

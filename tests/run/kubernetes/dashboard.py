@@ -72,8 +72,10 @@ async def with_page(options, *more):
             api_server.stamp()
         print("ending:", await run(socket, "dashboard", "j"))
         del cluster.objects["pods", "default", "j-launcher"]["metadata"]["deletionTimestamp"]
+        cluster.end_pod(("pods", "default", "j-launcher"), 0)
+        print("ended:", await run(socket, "dashboard", "j"))
         kubelet = asyncio.create_task(cluster.run_pods())
-        print("waited:", (await run(socket, "attach", "j")).split()[0])
+        print("recorded:", (await run(socket, "attach", "j")).split()[0])
         kubelet.cancel()
         print("ended:", await run(socket, "dashboard", "j"))
 

@@ -39,9 +39,9 @@ said "... or to the usual one, from the job's" running "0 The page of job j: htt
 until Ctrl-C | kubectl --namespace=default port-forward pod/j-launcher 9464:9000"
 said "not while the launcher ends" ending "$error Pod j-launcher, which serves the page, is not running \
 (it is ending); \`muster k8s get j\` shows why" 2
-said "the job ends" waited 0 2
-said "nor after that" ended "$error the job j has ended (Succeeded), and its page with it; \`muster k8s logs j\` \
-shows its output, and \`muster k8s get j\` how it ended" 2
+said "the job ends" recorded 0 2
+said "nor after that, whether its end is recorded or not" ended "$error the job j has ended (Succeeded), and its page with it; \`muster k8s logs j\` \
+shows its output, and \`muster k8s get j\` how it ended" 4
 said "an elastic job needs a worker" "elastic, early" "$error the run of job j has not begun, or is about to \
 end: 0 of 1 workers are ready; \`muster k8s get j\` shows what it waits for"
 said "... and no more" elastic "0 The page of job j: http://localhost:9464/ until Ctrl-C | kubectl \
