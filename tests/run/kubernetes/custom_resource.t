@@ -58,8 +58,12 @@ if kubectl get customresourcedefinition deepspeedjobs.muster.dev --output json |
         "run: {python: [a]}, otherArgs: [--no_local_rank]"
     refused "an elastic job of no size" "must have minReplicas and maxReplicas" \
         "run: {python: [a]}" "elastic: {enabled: true}"
+    refused "metrics by another way" "spec.metrics.via" "run: {python: [a]}" "metrics: {via: push}"
+    refused "... and at the port of the sshd" "2222 is the port of the sshd" "run: {python: [a]}" \
+        "metrics: {via: annotation, port: 2222}"
     ok "a document is taken" document own \
-        "otherArgs: [--dead-after=30], run: {exec: [sh, -c, 'echo rank \$RANK']}"
+        "otherArgs: [--dead-after=30], run: {exec: [sh, -c, 'echo rank \$RANK']}" \
+        "dashboard: true"
     ok "it cannot become another program" not document own "run: {exec: ['true']}"
     ok "... which is said" grep -q 'cannot be changed' said || sed 's/^/# /' said
     ok "the controller makes a job of it, which succeeds" wait_for 180 phase_is Succeeded || {
@@ -148,6 +152,68 @@ no_group() {
     [ -z "$(for group in "$volcano" "$plugins" "$t9k"; do k get "podgroups.$group" --output name; done 2>&1 | grep podgroup)" ]
 }
 ok "the groups go with their jobs" wait_for 120 no_group
+
+# ---- Prometheus ----
+
+submit monitored --workers 1 --metrics servicemonitor --metrics-namespace monitoring --label release=one -- a.py
+is "without the Prometheus operator there are no ServiceMonitors" \
+    "$rc $(grep -c 'the cluster has no ServiceMonitors: the Prometheus operator is not installed' err)" "73 1"
+nothing_of_monitored() {
+    [ -z "$(left monitored "$space")" ]
+}
+ok "... and no job" wait_for 60 nothing_of_monitored || left monitored "$space" | sed 's/^/# /'
+# As much of its definition as we write, and what it asks for; the API server drops the rest.
+kubectl apply --validate=false -f - >applied.monitors 2>&1 <<END
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: servicemonitors.monitoring.coreos.com}
+spec:
+  group: monitoring.coreos.com
+  names: {kind: ServiceMonitor, listKind: ServiceMonitorList, plural: servicemonitors, singular: servicemonitor}
+  scope: Namespaced
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema:
+        openAPIV3Schema:
+          type: object
+          required: [spec]
+          properties:
+            spec:
+              type: object
+              required: [endpoints, selector]
+              properties:
+                selector: {type: object, properties: {matchLabels: {type: object, additionalProperties: {type: string}}}}
+                endpoints: {type: array, items: {type: object, properties: {port: {type: string}, path: {type: string}}}}
+                targetLabels: {type: array, items: {type: string}}
+END
+ok "the operator's kind has a definition" kubectl wait --for condition=established --timeout 60s \
+    customresourcedefinition/servicemonitors.monitoring.coreos.com || sed 's/^/# /' applied.monitors
+submit monitored --workers 1 --metrics servicemonitor --metrics-namespace monitoring --label release=one -- \
+    --no_local_rank --no_python sleep 1000
+is "with it there is a job" "$rc" 0
+is "its ServiceMonitor" "$(k get servicemonitor monitored-metrics --output json | python3 -c 'import json, sys
+one = json.load(sys.stdin)
+print(one["metadata"]["labels"]["release"], json.dumps(one["spec"], sort_keys=True))')" "one {\"endpoints\": \
+[{\"path\": \"/metrics\", \"port\": \"metrics\"}], \"selector\": {\"matchLabels\": {\"muster.dev/job\": \
+\"monitored\", \"muster.dev/role\": \"metrics\"}}, \"targetLabels\": [\"muster.dev/job\"]}"
+is "... selects one Service" "$(k get services --selector muster.dev/job=monitored,muster.dev/role=metrics \
+    --output 'jsonpath={.items[*].metadata.name} {.items[*].spec.ports[*].name}')" "monitored-metrics metrics"
+is_its_launcher() {
+    launcher=$(k get pod monitored-launcher --output 'jsonpath={.status.podIP}')
+    [ -n "$launcher" ] && [ "$(k get endpoints monitored-metrics --output \
+        'jsonpath={.subsets[*].addresses[*].ip}:{.subsets[*].ports[*].port}')" = "$launcher:9464" ]
+}
+ok "... which is the launcher's Pod alone" wait_for 120 is_its_launcher || k get endpoints,pods | sed 's/^/# /'
+is "... and one namespace may read it" "$(k get networkpolicy monitored-metrics --output 'jsonpath={.spec.podSelector.matchLabels.muster\.dev/role} {.spec.ingress[*].from[*].namespaceSelector.matchLabels}')" \
+    'launcher {"kubernetes.io/metadata.name":"monitoring"}'
+in_space delete monitored >/dev/null
+no_monitor() {
+    [ -z "$(k get servicemonitors --output name)" ]
+}
+ok "it goes with its job" wait_for 120 no_monitor
+kubectl delete customresourcedefinition servicemonitors.monitoring.coreos.com --wait=false >/dev/null
 kubectl delete priorityclass "$space" >/dev/null
 kubectl delete customresourcedefinition "podgroups.$volcano" "podgroups.$plugins" "podgroups.$t9k" --wait=false >/dev/null
 kubectl delete -f "$definition" --wait=false >/dev/null 2>&1

@@ -110,6 +110,11 @@ begin first --launcher worker0 --workers 2 --memory 512Mi --cpu 100m ${data%% --
 begin elastic --workers 2 --max-workers 3 -- --grow-interval 1 --no_local_rank --no_python sh -c '
         echo "world $WORLD_SIZE"
         [ "$WORLD_SIZE" = 2 ] && [ "$MUSTER_GENERATION" -gt 0 ] || exec sleep 300'
+# A page, which only kubectl port-forward reaches, and of another job what Prometheus reads.
+begin page --workers 2 --job-backoff-limit 1 --dashboard -- --no_local_rank --no_python sh -c '
+        echo "attempt $MUSTER_ATTEMPT <script>"; until [ -e /tmp/end ]; do sleep 0.2; done'
+begin read --workers 1 --metrics annotation -- --no_local_rank --no_python sh -c \
+    'until [ -e /tmp/end ]; do sleep 0.2; done'
 begin long --workers 2 --job-backoff-limit 1 -- --no_local_rank --no_python sh -c '
         [ "$MUSTER_ATTEMPT" = 1 ] || { echo "here is $(ls /tmp/of-*)"; exit 0; }
         : >"/tmp/of-$RANK"; echo started; exec sleep 300'
@@ -207,6 +212,8 @@ is "who may all passes the check" $? 0
 KUBECONFIG=account muster k8s check --namespace "$space-c" >may 2>&1
 is "so does the controller" $? 0
 ok "which lacks what it does not need" grep -q '^  shell .* pods/exec: you may not create$' may
+ok "... as for a page" grep -qx '  dashboard, tensorboard pods/portforward: you may not create' may
+ok "... but has what --metrics needs" grep -q '^  submit --metrics .* servicemonitors: yes$' may
 KUBECONFIG=account muster k8s check --namespace default >may 2>&1
 is "in another namespace it does not" $? 68
 ok "and is told why" grep -q '^  submit .* secrets: you may not get, create, delete$' may
@@ -345,6 +352,77 @@ else
     is "without metrics-server top says so" "$(cat err)" \
         "muster k8s: error: the cluster has no metrics-server, which measures what Pods use"
 fi
+# listens JOB: the addresses and ports at which its launcher's Pod does.
+listens() {
+    in_space shell "$1" -- cat /proc/net/tcp /proc/net/tcp6 | awk '$4 == "0A" { print $2 }'
+}
+is "its launcher listens nowhere" "$(listens long)" ""
+run muster k8s dashboard --namespace "$space" long
+is "so there is no page" "$rc $(grep -c 'serves no page: it was submitted without --dashboard' err)" "68 1"
+
+# To the launcher of that moment: a page that is not there yet, or not any more, is asked for again.
+port=$((20000 + $$ % 20000 + 1)) page_pid=
+page_comes() {
+    [ -n "$page_pid" ] && kill -0 "$page_pid" 2>/dev/null || {
+        muster k8s dashboard --namespace "$space" page --port "$port" >forward.page 2>&1 9>&- &
+        page_pid=$!
+        test_pids="$test_pids $page_pid"
+    }
+    curl -sf --max-time 5 -o page.html "http://localhost:$port/" && grep -q '<title>' page.html
+}
+ok "muster k8s dashboard brings the page of a run" wait_for 120 page_comes || sed 's/^/# /' forward.page
+ok "... and says where" grep -q "^The page of job page: http://localhost:$port/ until Ctrl-C$" forward.page
+has_figures() {
+    curl -sf --max-time 5 "http://localhost:$port/metrics" >figures && grep -q '^muster_ranks.*"running".* 2$' figures
+}
+ok "... with the figures" wait_for 60 has_figures
+has_event() {
+    curl -sN --max-time 5 "http://localhost:$port/events" >events
+    grep -q '^data: .*"page-worker-1"' events
+}
+ok "... and an event of the server's" wait_for 60 has_event
+# has_line ATTEMPT: in which rank 1 printed it.
+has_line() {
+    curl -sf --max-time 5 "http://localhost:$port/rank?n=1" >line && grep -qF "attempt $1 <script>" line
+}
+ok "... and what a rank has printed" wait_for 60 has_line 1 || sed 's/^/# /' line
+is "to another name it is refused" \
+    "$(curl -s --max-time 5 -o page.other -w '%{http_code}' --header 'Host: example.com' "http://localhost:$port/")" 403
+is "its launcher listens at its own loopback alone" "$(listens page)" 0100007F:24F8
+address=$(k get pod page-launcher --output 'jsonpath={.status.podIP}')
+# ask ADDRESS: what another Pod gets of the figures there.
+ask='my $s = IO::Socket::INET->new(PeerAddr => $ARGV[0], PeerPort => 9464, Timeout => 10) or die "$!\n";
+    print $s "GET /metrics HTTP/1.0\r\nHost: $ARGV[0]:9464\r\n\r\n"; print while <$s>'
+ask() {
+    in_space shell long -i long-worker-0 -- perl -MIO::Socket::INET -e "$ask" "$1" >asked 2>&1
+}
+ask "$address"
+is "another Pod does not reach it" "$? $(grep -c '^Connection refused' asked)" "111 1"
+k delete pod page-launcher --grace-period=0 --force >/dev/null 2>&1
+is_again() {
+    page_comes && has_line 2
+}
+ok "after a retry the command brings that of the new launcher" wait_for 120 is_again || sed 's/^/# /' forward.page
+for worker in 0 1; do
+    in_space shell page -i "page-worker-$worker" -- sh -c ': >/tmp/end'
+done
+end page
+is "the job ends" "$rc" 0
+run muster k8s dashboard --namespace "$space" page
+is "and its page with it" "$rc $(grep -c 'has ended (Succeeded), and its page with it; `muster k8s logs page`' err)" "68 1"
+address=$(k get pod read-launcher --output 'jsonpath={.status.podIP}')
+is_read() {
+    ask "$address" && grep -q '^muster_ranks.*"running".* 1$' asked
+}
+ok "another job's figures are for other Pods, too" wait_for 60 is_read || sed 's/^/# /' asked
+is "which find them by its annotations" "$(k get pod read-launcher --output \
+    'jsonpath={.metadata.annotations.prometheus\.io/scrape} {.metadata.annotations.prometheus\.io/port}')" "true 9464"
+in_space shell read -i read-worker-0 -- sh -c ': >/tmp/end'
+end read
+is "it ends, too" "$rc" 0
+in_space delete page read >/dev/null
+is "nothing is left of the two" "$(left page; left read)" ""
+
 k delete pod long-worker-1 --grace-period=0 --force >/dev/null 2>&1
 
 submit held --workers 1 -- --no_local_rank --no_python sh -c '[ "$WORLD_SIZE" = 2 ] || exec sleep 300'
