@@ -396,8 +396,8 @@ ask='my $s = IO::Socket::INET->new(PeerAddr => $ARGV[0], PeerPort => 9464, Timeo
 ask() {
     in_space shell long -i long-worker-0 -- perl -MIO::Socket::INET -e "$ask" "$1" >asked 2>&1
 }
-ask "$address"
-is "another Pod does not reach it" "$? $(grep -c '^Connection refused' asked)" "111 1"
+ok "another Pod does not reach it" not ask "$address"
+ok "... for that reason" grep -qE '^Connection (refused|timed out)' asked || sed 's/^/# /' asked
 k delete pod page-launcher --grace-period=0 --force >/dev/null 2>&1
 is_again() {
     page_comes && has_line 2
