@@ -238,6 +238,16 @@ bool ranks_all_ended(const struct ranks *ranks)
     return ranks->ended >= ranks->count;
 }
 
+bool ranks_have_ended_well(const struct ranks *ranks)
+{
+    int i;
+
+    for (i = 0; i < ranks->count; i++)
+        if (ranks->rank[i].end.value != 0)
+            return false;
+    return ranks->stopped_ns == 0;
+}
+
 bool ranks_stopped(struct ranks *ranks, int64_t at_ns)
 {
     if (ranks->stopped_ns != 0)

@@ -103,6 +103,8 @@ struct rank *ranks_stands(struct ranks *ranks, const struct guard_message *messa
 struct rank *ranks_started(struct ranks *ranks, const struct guard_message *message);
 struct rank *ranks_exited(struct ranks *ranks, const struct guard_message *message);
 bool         ranks_all_ended(const struct ranks *ranks);
+/* Has each ended with 0, or not yet, and was there no stop? */
+bool         ranks_have_ended_well(const struct ranks *ranks);
 
 /* A stop began at that time. Only the first stop counts: false if there was one before. */
 bool ranks_stopped(struct ranks *ranks, int64_t at_ns);

@@ -12,7 +12,6 @@
 static void over_cb(const struct failure *failure, void *arg);
 static void send_cb(enum frame_type type, json_t *body, void *arg);
 static void looked_cb(void *arg);
-static bool have_ended_well(const struct ranks *ranks);
 
 void health_begin(struct agent *agent)
 {
@@ -71,7 +70,7 @@ void health_watch_begin(struct agent *agent)
 
 bool health_look_last(struct agent *agent)
 {
-    return agent->link.is_lost || have_ended_well(&agent->ranks) ||
+    return agent->link.is_lost || ranks_have_ended_well(&agent->ranks) ||
            sample_watch_look_last(agent->samples);
 }
 
@@ -98,14 +97,4 @@ static void send_cb(enum frame_type type, json_t *body, void *arg)
 static void looked_cb(void *arg)
 {
     ending_maybe_done(arg);
-}
-
-static bool have_ended_well(const struct ranks *ranks)
-{
-    int i;
-
-    for (i = 0; i < ranks->count; i++)
-        if (ranks->rank[i].end.value != 0)
-            return false;
-    return ranks->stopped_ns == 0;
 }
