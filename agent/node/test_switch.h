@@ -40,6 +40,12 @@
  * cannot be read. */
 #define TEST_SWITCH_KMSG "MUSTER_TEST_KMSG"
 
+/* DIR: the directory DIR.N replaces the system's journal on node N of a run, DIR itself for doctor
+ * and bootstrap. */
+#define TEST_SWITCH_JOURNAL "MUSTER_TEST_JOURNAL"
+/* A program that replaces journalctl. */
+#define TEST_SWITCH_JOURNALCTL "MUSTER_TEST_JOURNALCTL"
+
 /* DIR: on node N of a run the directory DIR.N replaces / for samples of network ports, and
  * NVML_NODE is DIR.N/gpu for the library that takes NVML's place. */
 #define TEST_SWITCH_SAMPLES "MUSTER_TEST_SAMPLES"

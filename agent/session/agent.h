@@ -355,9 +355,12 @@ void takeover_close(struct agent *agent);
 
 /* kernel_watch.c. Follows the kernel's log while ranks run, and sends the launcher what it says of
  * hardware. begin: the ranks of a generation start. look: reads the log before an EXIT, unless
- * that was done after the rank had ended, at ended_ns. end: reads it before DONE, and no more. */
+ * that was done after the rank had ended, at ended_ns. look_last: waits for what the journal has
+ * not got yet; false: ending_maybe_done() is called later. end: reads it before DONE, and no
+ * more. */
 void kernel_watch_begin(struct agent *agent);
 void kernel_watch_look(struct agent *agent, int64_t ended_ns);
+bool kernel_watch_look_last(struct agent *agent);
 void kernel_watch_end(struct agent *agent);
 void kernel_watch_close(struct agent *agent);
 

@@ -141,8 +141,9 @@ static bool look_last(struct agent *agent)
     const bool has_checkpoint = checkpoint_watch_look_last(agent);
     const bool has_records = flight_recorder_look_last(agent);
     const bool has_samples = health_look_last(agent);
+    const bool has_log = kernel_watch_look_last(agent);
 
-    return notice_look_last(agent) && has_checkpoint && has_records && has_samples;
+    return notice_look_last(agent) && has_checkpoint && has_records && has_samples && has_log;
 }
 
 void ending_tell_done(struct agent *agent)

@@ -6,8 +6,9 @@
 
 # Node N of a run has the file kmsg.N in place of the kernel's log.
 MUSTER_TEST_KMSG=$PWD/kmsg
+MUSTER_TEST_JOURNAL=$PWD/journal # which is not there
 MUSTER_AGENT=$test_agent
-export MUSTER_TEST_KMSG MUSTER_AGENT
+export MUSTER_TEST_KMSG MUSTER_TEST_JOURNAL MUSTER_AGENT
 four="-H node1:2,node2:2"
 
 # says NODE TEXT: the kernel of that node says it. For ranks, too.

@@ -6,8 +6,9 @@
 
 # Node N of a run has the file kmsg.N in place of the kernel's log.
 MUSTER_TEST_KMSG=$PWD/kmsg
+MUSTER_TEST_JOURNAL=$PWD/journal # which is not there
 MUSTER_AGENT=$test_agent
-export MUSTER_TEST_KMSG MUSTER_AGENT MUSTER_RESTART_DELAY=0
+export MUSTER_TEST_KMSG MUSTER_TEST_JOURNAL MUSTER_AGENT MUSTER_RESTART_DELAY=0
 spare="-H node1:1,node2:1,node3:1 --spares 1 --no_local_rank"
 
 # All ranks meet. Then the kernels of the nodes in $say_to say each line of the file messages; the

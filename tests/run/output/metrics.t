@@ -18,8 +18,9 @@ lint() {
 # --- a run: steps, a rank that fails once, kernel messages
 
 MUSTER_TEST_KMSG=$PWD/kmsg
+MUSTER_TEST_JOURNAL=$PWD/journal # which is not there
 MUSTER_AGENT=$test_agent
-export MUSTER_TEST_KMSG MUSTER_AGENT
+export MUSTER_TEST_KMSG MUSTER_TEST_JOURNAL MUSTER_AGENT
 : >kmsg.0
 : >kmsg.1
 

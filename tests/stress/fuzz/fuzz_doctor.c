@@ -1,5 +1,5 @@
-/* fuzz_doctor.c - what nodes may say to muster doctor, and what getent and the kernel's log may
- * say to its checks
+/* fuzz_doctor.c - what nodes may say to muster doctor, and what getent, the kernel's log and
+ * journalctl may say to its checks
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -11,6 +11,7 @@
 
 #include "doctor/judge.h"
 #include "doctor/names.h"
+#include "evidence/journalctl.h"
 #include "evidence/last_day.h"
 #include "xalloc.h"
 
@@ -48,6 +49,25 @@ static void compare(const char *text)
     fclose(null);
 }
 
+static void add_message(const struct kernel_message *message, void *arg)
+{
+    struct evidence evidence;
+
+    if (evidence_read(message->text, &evidence))
+        evidence_list_add(arg, &evidence, message->text);
+}
+
+/* The entries may be torn anywhere. */
+static void read_journal(const char *text, size_t size, struct evidence_list *list)
+{
+    struct journalctl one = { .out = -1, .err = -1, .boot = "0" };
+
+    one.line = xmalloc(JOURNALCTL_LINE_MAX);
+    journalctl_feed(&one, text, size / 2, add_message, list);
+    journalctl_feed(&one, text + size / 2, size - size / 2, add_message, list);
+    journalctl_close(&one);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char                *text = xstrndup((const char *)data, size);
@@ -58,6 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     strlist_add(&names, "te2");
     json_decref(names_read(text, &names));
     last_day_of(text, 0, &evidence);
+    read_journal((const char *)data, size, &evidence);
     json_decref(evidence_list_changed(&evidence));
     evidence_list_clear(&evidence);
     compare(text);
