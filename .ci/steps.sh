@@ -7,7 +7,8 @@ notes=$(mktemp -d)
 trap 'rm -rf "$notes"' EXIT
 export DEBIAN_FRONTEND=noninteractive
 # install_packages and quickstart install these: a test that does not find one of them fails.
-export MUSTER_TEST_REQUIRE="sshd mpich open_mpi torch trainer pty valgrind promtool chromium"
+export MUSTER_TEST_REQUIRE="sshd mpich open_mpi torch trainer pty valgrind promtool chromium
+    journal_remote"
 # A script that builds a cluster, once a machine, and starts it.
 export MUSTER_TEST_KUBE="$top/../shared/kube"
 # What configure and make are run by: dash, which needs half of bash's time.
@@ -35,7 +36,14 @@ install_packages() {
         apt-get install -y -qq --no-install-recommends clang clang-tidy cppcheck libomp-dev llvm \
             valgrind xz-utils ca-certificates debootstrap util-linux iproute2 curl chromium \
             chromium-driver >/dev/null &&
-        install_promtool
+        install_journal_remote && install_promtool
+}
+
+# What writes the journals that tests read. It needs the systemd of its version: none is upgraded.
+install_journal_remote() {
+    version=$(dpkg-query -W -f '${Version}' systemd 2>/dev/null || :)
+    apt-get install -y -qq --no-install-recommends systemd \
+        "systemd-journal-remote${version:+=$version}" >/dev/null
 }
 
 # Of the package prometheus only promtool: installed, it would start a server.
