@@ -4,6 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
 . "$here/complaints.sh"
+. "$here/time.sh"
 
 need_journal_remote() {
     [ -x /lib/systemd/systemd-journal-remote ] && [ -x /usr/bin/journalctl ] ||
@@ -130,13 +131,26 @@ ok "... with at most 64 things of a node" json_says end.json '1 < len(d["evidenc
 
 # --- journalctl itself
 
+line='{"_TRANSPORT":"kernel","SYSLOG_FACILITY":"0","__MONOTONIC_TIMESTAMP":"99999999999999999"'
+line="$line,\"_BOOT_ID\":\"$(tr -d - </proc/sys/kernel/random/boot_id)\",\"MESSAGE\":\"EDAC MC0: 1 UE memory read error on DIMM\"}"
 old_journals
 stand_in endless <<END
-exec yes '{"_BOOT_ID":"$(tr -d - </proc/sys/kernel/random/boot_id)","_TRANSPORT":"kernel","SYSLOG_FACILITY":"0","__MONOTONIC_TIMESTAMP":"99999999999999999","MESSAGE":"EDAC MC0: 1 UE memory read error on DIMM"}'
+exec yes '$line'
 END
 until_told 'kernel: ' sh -c 'until [ -e go ]; do sleep 0.02; done; test $RANK = 2 || exec sleep 1000; exit 1'
 is "a journal without an end: the run ends" "$rc $(evidence | tr -cd 'M\n')" "1 MM"
 ok "... and journalctl with it" wait_for 5 is_gone "$(tail -n 1 pids)"
+
+# The pipe ends with the rank.
+mkfifo lives
+stand_in late <<END
+cat $PWD/lives
+sleep 0.2
+echo '$line'
+exec sleep 1000
+END
+run muster --json end.json -H node1:1 sh -c 'exec 3>lives; exit 1'
+timed "what the journal has 0.2 s after a rank has failed is in the report" grep -q 'node1: kernel, .*memory' err
 
 old_journals
 stand_in hangs <<'END'
@@ -172,6 +186,15 @@ is "one that may not read: who may" \
     "$rc $(unread node2 | grep -c 'ermission.*; members of the groups systemd-journal and adm may read it')" "0 1"
 is "... said once, with -v" "$(grep -c "node2: the kernel's log cannot be read" err)" 1
 
+stand_in complains <<'END'
+echo 'Hint: You are currently not seeing messages from other users and the system.' >&2
+exec sleep 1000
+END
+rm go
+until_told "the kernel's log cannot be read" sh -c 'until [ -e go ]; do sleep 0.02; done'
+is "one that shows only what is the user's own: who may" \
+    "$rc $(unread node2 | grep -c 'Hint: .*; members of the groups systemd-journal and adm may read it')" "0 1"
+
 unset MUSTER_TEST_JOURNALCTL
 rm -rf journal.*
 mkdir journal.0 journal.1
@@ -203,13 +226,15 @@ ok "... and read" wait_for 30 grep -q 'node1: kernel: .*(two)' err
 wait "$launcher"
 is "... and says nothing twice" "$? $(evidence)" "1 [(one, 1), (two, 1)]"
 
-old_journals
-rm -f pids
+# journalctl would end with its pipe, too; this one does not.
+stand_in hangs <<'END'
+exec sleep 1000
+END
 start muster -H node1:1 sleep 1000
 launcher=$pid
 wait_for 30 count_of_pids 1
 journalctl=$(cat pids)
-wait_for 30 grep -qsx journalctl "/proc/$journalctl/comm"
+wait_for 30 grep -qsx sleep "/proc/$journalctl/comm"
 agent=$(sed 's/.*) //' "/proc/$journalctl/stat" | cut -d ' ' -f 2)
 is "its parent is the agent" "$(cat "/proc/$agent/comm")" muster-agent
 kill -KILL "$agent"
