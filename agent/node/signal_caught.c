@@ -5,6 +5,7 @@
 
 #include "node/signal_caught.h"
 
+#include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #define STATUS_BYTES 65536 /* "Groups:" may be of any length, and precedes it */
 #define DEPTH_MAX    64    /* of a tree of processes */
 
+static bool has_signal(const char *status, const char *key, int signal);
 static void read_status(pid_t pid, char status[STATUS_BYTES]);
 static int  signal_tree(const struct processes *all, pid_t root, int signal, bool sends);
 static int  signal_below(const struct processes *all, const struct process *process, int signal,
@@ -23,9 +25,13 @@ static int  signal_below(const struct processes *all, const struct process *proc
 
 bool signal_is_caught(const char *status, int signal)
 {
-    static const char key[] = "\nSigCgt:\t";
-    const char       *at = strstr(status, key);
-    uint64_t          mask;
+    return has_signal(status, "\nSigCgt:\t", signal);
+}
+
+static bool has_signal(const char *status, const char *key, int signal)
+{
+    const char *at = strstr(status, key);
+    uint64_t    mask;
 
     if (at == NULL || signal < 1 || signal > 64)
         return false;
@@ -42,6 +48,31 @@ bool signal_process_catches(pid_t pid, int signal)
     catches = signal_is_caught(status, signal);
     free(status);
     return catches;
+}
+
+void signal_threads_read(struct signal_threads *found, pid_t pid, int signal)
+{
+    char           path[64], *status = xmalloc(STATUS_BYTES);
+    struct dirent *entry;
+    DIR           *tasks;
+
+    *found = (struct signal_threads){ 0 };
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    tasks = opendir(path);
+    while (tasks != NULL && (entry = readdir(tasks)) != NULL) {
+        if (entry->d_name[0] == '.')
+            continue;
+        read_status((pid_t)atoi(entry->d_name), status);
+        if (status[0] == '\0')
+            continue; /* it has ended */
+        found->all++;
+        found->blocking += has_signal(status, "\nSigBlk:\t", signal);
+        found->is_pending = found->is_pending || has_signal(status, "\nSigPnd:\t", signal) ||
+                            has_signal(status, "\nShdPnd:\t", signal);
+    }
+    if (tasks != NULL)
+        closedir(tasks);
+    free(status);
 }
 
 int signal_caught(const struct processes *all, pid_t root, int signal)

@@ -19,6 +19,16 @@ bool signal_is_caught(const char *status, int signal);
 /* Does this process handle the signal? False if it is gone. */
 bool signal_process_catches(pid_t pid, int signal);
 
+/* The threads of a process, and what they do with a signal. A thread blocks a signal while it
+ * handles it, unless its handler allows another one then (SA_NODEFER). */
+struct signal_threads {
+    int  all;        /* 0: the process is gone */
+    int  blocking;   /* those that block it */
+    bool is_pending; /* no thread has taken it yet */
+};
+
+void signal_threads_read(struct signal_threads *found, pid_t pid, int signal);
+
 /* Signals root or processes below it. all: from processes_all(). Returns
  * how many got the signal. */
 int signal_caught(const struct processes *all, pid_t root, int signal);

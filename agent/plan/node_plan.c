@@ -5,6 +5,7 @@
 
 #include "plan/node_plan.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,6 +108,8 @@ static int read_numbers(struct reader *in, struct node_plan *plan)
          get_seconds(in, "hang_s", &plan->hang_s) < 0) ||
         (json_object_get(in->body, "replace_s") != NULL &&
          get_seconds(in, "replace_s", &plan->replace_s) < 0) ||
+        (json_object_get(in->body, "stack_signal") != NULL &&
+         get_int(in, "stack_signal", 1, SIGRTMAX, &plan->stack_signal) < 0) ||
         (json_object_get(in->body, "spot") != NULL &&
          get_text(in, "spot", &plan->spot) < 0) ||
         (json_object_get(in->body, "launcher") != NULL &&

@@ -66,6 +66,7 @@ struct node_plan {
     char          *notice_file; /* in the ranks' environment: appears when a node will leave */
     bool           term_is_notice; /* SIGTERM to the agent: the ranks may save first */
     bool           flight_recorder; /* PyTorch's, for all ranks */
+    int            stack_signal; /* lets Python show its stacks; 0: none */
     char          *ckpt_marker; /* a glob: a newer match is a checkpoint; NULL: not this node */
     bool           omp_default;
     char          *socket, *token; /* to reconnect (reconnect_socket.h); NULL: not possible */

@@ -112,6 +112,26 @@ void ranks_set_unless(struct ranks *ranks, const char *const name[2], const char
     }
 }
 
+void ranks_set_stack(struct ranks *ranks, int signal, const char *dir)
+{
+    char *file;
+    int   i;
+
+    for (i = 0; i < ranks->count; i++) {
+        env_setf(&ranks->rank[i].env, "MUSTER_STACK_SIGNAL", "%d", signal);
+        if (dir == NULL)
+            continue;
+        file = ranks_stack_file(&ranks->rank[i], dir);
+        env_set(&ranks->rank[i].env, "MUSTER_STACK_FILE", file);
+        free(file);
+    }
+}
+
+char *ranks_stack_file(const struct rank *rank, const char *dir)
+{
+    return xasprintf("%s/stack-%u", dir, rank->plan->rank);
+}
+
 void ranks_start_pmix(struct ranks *ranks, unsigned generation, const struct strlist *env)
 {
     if (ranks->pmix_path != NULL)

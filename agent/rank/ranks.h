@@ -79,6 +79,10 @@ bool ranks_clear(struct ranks *ranks);
 int ranks_prepare(struct ranks *ranks, const struct strlist *base, struct failure *failure);
 /* Sets a variable by both names (the second may be NULL) for each rank that has neither. */
 void ranks_set_unless(struct ranks *ranks, const char *const name[2], const char *value);
+/* Sets MUSTER_STACK_SIGNAL of each rank, and with a dir MUSTER_STACK_FILE to a file in it. */
+void ranks_set_stack(struct ranks *ranks, int signal, const char *dir);
+/* Returns that file; the caller frees it. */
+char *ranks_stack_file(const struct rank *rank, const char *dir);
 /* Starts muster-pmix if the ranks need it; they are forked once it is ready. env: for it. */
 void ranks_start_pmix(struct ranks *ranks, unsigned generation, const struct strlist *env);
 void ranks_take_pmix(struct ranks *ranks);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@ static void    begin(struct stream *stream, struct event_base *base, enum frame_
 static void    readable_cb(evutil_socket_t fd, short what, void *arg);
 static ssize_t read_some(struct stream *stream);
 static void    look_for_steps(struct stream *stream, struct evbuffer *in, size_t got);
+static void    look_for_faults(struct stream *stream, struct evbuffer *in, size_t got);
 static void    end_reading(struct stream *stream);
 static void    count_unread(struct stream *stream);
 static void    keep(struct stream *stream, struct evbuffer *fresh);
@@ -115,18 +117,25 @@ void stream_discard(struct stream *stream)
 
 void stream_give_up(struct stream *stream)
 {
-    int     left = 0;
+    size_t  left = stream_unread(stream);
     ssize_t got = 1;
 
     if (stream->fd < 0)
         return;
-    if (ioctl(stream->fd, FIONREAD, &left) < 0)
-        left = 0;
-    for (; left > 0 && got > 0; left -= (int)got)
+    for (; left > 0 && got > 0; left -= (size_t)got < left ? (size_t)got : left)
         got = read_some(stream);
     if (got < 0 && errno != EAGAIN)
         count_unread(stream);
     end_reading(stream);
+}
+
+size_t stream_unread(const struct stream *stream)
+{
+    int waits = 0;
+
+    if (stream->fd < 0 || ioctl(stream->fd, FIONREAD, &waits) < 0 || waits < 0)
+        return 0;
+    return (size_t)waits;
 }
 
 void stream_log_changed(struct stream *stream)
@@ -165,6 +174,7 @@ static ssize_t read_some(struct stream *stream)
     if (got > 0) {
         stream->read_bytes += (uint64_t)got;
         look_for_steps(stream, into, (size_t)got);
+        look_for_faults(stream, into, (size_t)got);
     }
     if (got > 0 && is_kept)
         keep(stream, into);
@@ -185,6 +195,21 @@ static void look_for_steps(struct stream *stream, struct evbuffer *in, size_t go
         evbuffer_copyout_from(in, &from, last, size) != (ssize_t)size)
         xalloc_die();
     step_watch_add(&stream->steps, last, size, got > size, clock_now_ns());
+}
+
+static void look_for_faults(struct stream *stream, struct evbuffer *in, size_t got)
+{
+    char               *copy;
+    struct evbuffer_ptr from;
+
+    if (stream->faults == NULL)
+        return;
+    copy = xmalloc(got);
+    if (evbuffer_ptr_set(in, &from, evbuffer_get_length(in) - got, EVBUFFER_PTR_SET) < 0 ||
+        evbuffer_copyout_from(in, &from, copy, got) != (ssize_t)got)
+        xalloc_die();
+    fault_lines_add(stream->faults, copy, got);
+    free(copy);
 }
 
 static void end_reading(struct stream *stream)

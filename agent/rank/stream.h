@@ -17,6 +17,7 @@
 
 #include "err.h"
 #include "frame.h"
+#include "rank/fault_lines.h"
 #include "rank/log_file.h"
 #include "steps/step_watch.h"
 
@@ -43,6 +44,7 @@ struct stream {
     struct log_file  *log;       /* NULL: no file; borrowed */
     bool              to_frames; /* false: output is written only to the file */
     struct step_watch steps;
+    struct fault_lines *faults; /* gets what is read, too; NULL: not wanted; borrowed */
     uint64_t          read_bytes;
     uint64_t          lost_bytes;   /* bytes left out of the frames */
     uint64_t          unread_bytes; /* bytes at least; the pipe could not be read */
@@ -67,6 +69,9 @@ void stream_close(struct stream *stream);
  * whether there was any frame. */
 size_t stream_frame(struct stream *stream, uint32_t generation, uint32_t rank, size_t credit,
                     struct evbuffer *wire, bool *framed);
+
+/* Returns how many bytes the rank has written that were not read. */
+size_t stream_unread(const struct stream *stream);
 
 /* The file may be full now, or have space again. */
 void stream_log_changed(struct stream *stream);

@@ -141,8 +141,9 @@ static void close_all(struct agent *agent)
 
     startup_close(agent);
     next_generation_close(agent);
+    requests_close(agent); /* they may still read what ranks write */
     is_alone = ranks_clear(&agent->ranks) && !agent->has_stuck_thread;
-    requests_close(agent);
+    stacks_forget(agent);
     health_watch_end(agent);
     health_close(agent);
     kernel_watch_close(agent);

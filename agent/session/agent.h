@@ -73,6 +73,7 @@
 #include "link/reconnect_socket.h"
 #include "link/sudo.h"
 #include "node/probe.h"
+#include "node/scratch.h"
 #include "plan/blob.h"
 #include "plan/node_plan.h"
 #include "plan/prepare.h"
@@ -232,6 +233,7 @@ struct agent {
     struct kernel_watch  *kernel_watch;    /* kernel_watch.c; NULL: no rank was started */
     struct checkpoint_watch *checkpoint_watch; /* checkpoint_watch.c; NULL: none */
     struct flight_recorder *flight_recorder; /* flight_recorder.c; NULL: not wanted */
+    struct scratch       *stack_files;     /* stacks.c; NULL: PLAN has no signal for stacks */
     struct master_port    master_port;     /* master_port.c */
     struct ending         ending;          /* ending.c */
     struct event         *staying;         /* next_generation.c: before STAYING; else NULL */

@@ -72,6 +72,7 @@ static void stay_cb(evutil_socket_t fd, short what, void *arg)
 
 static void forget(struct agent *agent)
 {
+    requests_again(agent); /* they may still read what ranks write */
     if (!ranks_clear(&agent->ranks))
         agent->has_stuck_thread = true;
     output_pump_again(agent);
@@ -82,6 +83,6 @@ static void forget(struct agent *agent)
     checkpoint_watch_clear(agent);
     health_watch_end(agent);
     flight_recorder_clear(agent);
-    requests_again(agent);
+    stacks_forget(agent);
     ending_close(agent);
 }

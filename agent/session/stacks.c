@@ -19,6 +19,9 @@
 #include "fd.h"
 #include "frame.h"
 #include "node/process.h"
+#include "node/scratch.h"
+#include "node/signal_caught.h"
+#include "rank/python_stack.h"
 #include "session/agent.h"
 #include "xalloc.h"
 #include "xevent.h"
@@ -27,34 +30,58 @@
 #define THREADS_MAX   64 /* per process */
 #define HELPERS_MAX   16 /* at a time: each takes memory and a CPU */
 
-/* The text of one rank, and the helper that may still add to it. */
+enum stack_state {
+    STACK_WAITS,  /* for a helper */
+    STACK_ASKED,  /* Python was asked by a signal */
+    STACK_HELPED, /* a helper runs */
+    STACK_TOLD,   /* the launcher has it */
+};
+
+/* The text of one rank, and what may still add to it. */
 struct stack {
-    struct stacks   *stacks;
-    struct rank     *rank;
-    struct evbuffer *text;
-    pid_t            python; /* 0: none */
-    pid_t            helper; /* 0: none */
-    struct event    *readable;
+    struct stacks       *stacks;
+    struct rank         *rank;
+    enum stack_state     state;
+    struct evbuffer     *text;
+    struct process       python; /* pid 0: none */
+    bool                 has_python_stack;
+    struct python_stack *asked;
+    char                *path; /* of the helper; NULL: there is none */
+    const char *const   *words; /* ... its arguments, without the pid */
+    pid_t                helper; /* 0: none */
+    struct event        *readable;
 };
 
 struct stacks {
     struct agent *agent;
     struct stack *stack;
     int           count, told_count;
-    int           next, helpers; /* next: whose helper starts next; helpers: running ones */
+    int           helpers; /* running ones */
     struct event *late;
     void        (*told)(uint32_t rank, json_t *body, void *arg);
     void         *arg;
 };
 
+static const char *const spy[] = { "py-spy", "dump", "--pid", NULL };
+/* Let gdb read our files in place of the ranks': their mount namespace would need root. It would
+ * advise in ten lines to load what comes with Python. */
+static const char *const gdb[] = { "gdb", "-batch", "-nx", "-iex", "set sysroot /", "-iex",
+                                   "set auto-load off", "-ex", "thread apply all bt", "-p", NULL };
+
+static void  stack_begin(struct stack *stack);
 static void  describe(struct stack *stack);
+static void  note_python(struct stack *stack, pid_t pid);
 static bool  is_python(pid_t pid);
 static void  describe_process(struct stack *stack, pid_t pid);
 static void  describe_thread(struct stack *stack, const char *folder, const char *id);
 static void  status_of(const char *folder, const char *key, char *text, size_t size);
+static void  ask_python(struct stack *stack);
+static void  python_cb(void *arg);
+static void  end_asking(struct stack *stack);
 static void  helpers_start(struct stacks *stacks);
 static void  helper_start(struct stack *stack);
-static char *helper_find(const struct stack *stack, char *pid, const char **argv);
+static void  helper_find(struct stack *stack);
+static void  explain_none(struct stack *stack);
 static void  helper_exec(const char *path, const char *const *argv, int out,
                          pid_t parent);
 static void  readable_cb(evutil_socket_t fd, short what, void *arg);
@@ -83,10 +110,7 @@ struct stacks *stacks_begin(struct agent *agent,
         stacks->count++;
         stack->stacks = stacks;
         stack->rank = &agent->ranks.rank[i];
-        stack->text = evbuffer_new();
-        if (stack->text == NULL)
-            xalloc_die();
-        describe(stack);
+        stack_begin(stack);
     }
     helpers_start(stacks);
     if (stacks->count == 0) {
@@ -94,6 +118,17 @@ struct stacks *stacks_begin(struct agent *agent,
         told(0, json_pack("{s:b}", "end", true), arg);
     }
     return stacks;
+}
+
+static void stack_begin(struct stack *stack)
+{
+    stack->text = evbuffer_new();
+    if (stack->text == NULL)
+        xalloc_die();
+    describe(stack);
+    helper_find(stack);
+    if (stack->python.pid > 0 && stack->words != spy)
+        ask_python(stack);
 }
 
 bool stacks_are_told(const struct stacks *stacks)
@@ -109,8 +144,9 @@ void stacks_free(struct stacks *stacks)
         return;
     for (i = 0; i < stacks->count; i++) {
         helper_end(&stacks->stack[i]);
-        if (stacks->stack[i].text != NULL)
-            evbuffer_free(stacks->stack[i].text);
+        python_stack_free(stacks->stack[i].asked);
+        evbuffer_free(stacks->stack[i].text);
+        free(stacks->stack[i].path);
     }
     event_free(stacks->late);
     free(stacks->stack);
@@ -119,23 +155,37 @@ void stacks_free(struct stacks *stacks)
 
 /* --- from /proc ------------------------------------------------------------- */
 
-/* Describes the rank's process and those below it; python: the first of them that is Python. */
+/* Describes the rank's process and those below it. */
 static void describe(struct stack *stack)
 {
     struct processes below;
     size_t           i;
 
-    stack->python = is_python(stack->rank->pid) ? stack->rank->pid : 0;
+    note_python(stack, stack->rank->pid);
     describe_process(stack, stack->rank->pid);
     processes_below(&below, stack->rank->pid);
     for (i = 0; i < below.count && i < PROCESSES_MAX; i++) {
-        if (stack->python == 0 && is_python(below.item[i].pid))
-            stack->python = below.item[i].pid;
+        note_python(stack, below.item[i].pid);
         describe_process(stack, below.item[i].pid);
     }
     if (below.count > PROCESSES_MAX)
         evbuffer_add_printf(stack->text, "and %zu more processes\n", below.count - PROCESSES_MAX);
     processes_clear(&below);
+}
+
+/* The rank's Python is the first one; or the first that catches the signal, if it may be asked:
+ * before it there may be one that starts the script. */
+static void note_python(struct stack *stack, pid_t pid)
+{
+    const int signal = stack->stacks->agent->plan.stack_signal;
+
+    if (!is_python(pid))
+        return;
+    if (stack->python.pid > 0 &&
+        (signal == 0 || signal_process_catches(stack->python.pid, signal) ||
+         !signal_process_catches(pid, signal)))
+        return;
+    process_read(pid, &stack->python);
 }
 
 static bool is_python(pid_t pid)
@@ -210,47 +260,135 @@ static void status_of(const char *folder, const char *key, char *text, size_t si
     snprintf(text, size, "%.*s", at != NULL ? (int)strcspn(at, "\n") : 0, at != NULL ? at : "");
 }
 
+/* --- faulthandler ----------------------------------------------------------- */
+
+/* If no directory can be made, Python's stacks are on stderr alone. */
+void stacks_prepare(struct agent *agent)
+{
+    struct scratch *files;
+    struct error    err;
+
+    stacks_forget(agent);
+    if (agent->plan.stack_signal == 0)
+        return;
+    files = xcalloc(1, sizeof *files);
+    if (scratch_make(files, &err) == 0)
+        agent->stack_files = files;
+    else
+        free(files);
+    ranks_set_stack(&agent->ranks, agent->plan.stack_signal,
+                    agent->stack_files != NULL ? files->path : NULL);
+}
+
+void stacks_forget(struct agent *agent)
+{
+    if (agent->stack_files != NULL)
+        scratch_remove(agent->stack_files);
+    free(agent->stack_files);
+    agent->stack_files = NULL;
+}
+
+static void ask_python(struct stack *stack)
+{
+    struct agent               *agent = stack->stacks->agent;
+    const struct scratch       *files = agent->stack_files;
+    char                       *file;
+    struct python_stack_request request = { .rank = stack->rank, .python = &stack->python,
+                                            .signal = agent->plan.stack_signal,
+                                            .known = python_cb, .arg = stack };
+    struct error                why;
+
+    if (request.signal == 0)
+        return;
+    file = files != NULL ? ranks_stack_file(stack->rank, files->path) : NULL;
+    request.file = file;
+    stack->asked = python_stack_ask(&request, &why);
+    if (stack->asked != NULL)
+        stack->state = STACK_ASKED;
+    else
+        evbuffer_add_printf(stack->text, "(%s)\n", why.text);
+    free(file);
+}
+
+static void python_cb(void *arg)
+{
+    struct stack *stack = arg;
+
+    end_asking(stack);
+    stack->state = STACK_WAITS;
+    helpers_start(stack->stacks);
+}
+
+/* Takes what Python has shown so far. */
+static void end_asking(struct stack *stack)
+{
+    if (stack->asked == NULL)
+        return;
+    stack->has_python_stack = python_stack_write(stack->asked, stack->text);
+    python_stack_free(stack->asked);
+    stack->asked = NULL;
+}
+
 /* --- py-spy and gdb --------------------------------------------------------- */
 
 /* Starts as many helpers as may run at a time. A rank without a helper is reported at once. */
 static void helpers_start(struct stacks *stacks)
 {
     struct stack *stack;
+    int           i;
 
-    while (stacks->next < stacks->count && stacks->helpers < HELPERS_MAX) {
-        stack = &stacks->stack[stacks->next++];
-        helper_start(stack);
+    for (i = 0; i < stacks->count && stacks->helpers < HELPERS_MAX; i++) {
+        stack = &stacks->stack[i];
+        if (stack->state != STACK_WAITS)
+            continue;
+        explain_none(stack);
+        if (stack->path != NULL)
+            helper_start(stack);
         if (stack->helper == 0)
             tell(stack);
     }
 }
 
+/* Says what would show more. */
+static void explain_none(struct stack *stack)
+{
+    const bool is_python = stack->python.pid > 0 && stack->words != spy &&
+                           stack->stacks->agent->plan.stack_signal == 0;
+
+    if (stack->path == NULL && !stack->has_python_stack)
+        evbuffer_add_printf(stack->text, "(neither py-spy nor gdb is installed on this node%s)\n",
+                            is_python ? "; --stack-signal would do for Python" : "");
+    else if (is_python)
+        evbuffer_add_printf(stack->text, "(py-spy is not installed on this node; --stack-signal "
+                                         "would do for Python)\n");
+}
+
 static void helper_start(struct stack *stack)
 {
+    const pid_t self = getpid(), seen = stack->words == spy ? stack->python.pid
+                                                            : stack->rank->pid;
     const char *argv[12];
-    char        pid[16], *path;
-    pid_t       self = getpid();
-    int         pair[2];
+    char        pid[16];
+    int         pair[2], i;
 
-    snprintf(pid, sizeof pid, "%d", (int)(stack->python > 0 ? stack->python : stack->rank->pid));
-    path = helper_find(stack, pid, argv);
-    if (path == NULL) {
-        evbuffer_add_printf(stack->text, "(neither py-spy nor gdb is installed on this node)\n");
-        return;
-    }
+    snprintf(pid, sizeof pid, "%d", (int)seen);
+    for (i = 0; stack->words[i] != NULL; i++)
+        argv[i] = stack->words[i];
+    argv[i++] = pid;
+    argv[i] = NULL;
     if (pipe2(pair, O_CLOEXEC) < 0) {
         evbuffer_add_printf(stack->text, "(cannot start %s: %s)\n", argv[0], strerror(errno));
-        free(path);
         return;
     }
     stack->helper = fork();
     if (stack->helper == 0)
-        helper_exec(path, argv, pair[1], self);
+        helper_exec(stack->path, argv, pair[1], self);
     if (stack->helper < 0) {
         evbuffer_add_printf(stack->text, "(cannot start %s: %s)\n", argv[0], strerror(errno));
         stack->helper = 0;
         close(pair[0]);
     } else {
+        stack->state = STACK_HELPED;
         stack->stacks->helpers++;
         setpgid(stack->helper, stack->helper); /* also here: the child may be late */
         evbuffer_add_printf(stack->text, "%s %s:\n", argv[0], pid);
@@ -262,39 +400,24 @@ static void helper_start(struct stack *stack)
         xevent_add(stack->readable, NULL);
     }
     close(pair[1]);
-    free(path);
 }
 
-/* Finds a helper along the PATH of the rank (a virtualenv may have its own), and its arguments:
- * all static except path and pid. */
-static char *helper_find(const struct stack *stack, char *pid, const char **argv)
+/* Finds a helper along the PATH of the rank: a virtualenv may have its own. */
+static void helper_find(struct stack *stack)
 {
-    static const char *const spy[] = { "py-spy", "dump", "--pid", NULL };
-    /* Let gdb read our files in place of the ranks': their mount namespace would need root. It
-     * would advise in ten lines to load what comes with Python. */
-    static const char *const gdb[] = { "gdb", "-batch", "-nx", "-iex", "set sysroot /", "-iex",
-                                       "set auto-load off", "-ex", "thread apply all bt", "-p",
-                                       NULL };
     const struct agent *agent = stack->stacks->agent;
-    const char *const  *words = spy;
     struct strlist      env = { 0 };
     struct failure      failure;
-    char               *path = NULL;
-    int                 i;
 
     prepare_env(&agent->plan, stack->rank->plan, &agent->startup.environment, 0, &env);
-    if (stack->python > 0)
-        path = prepare_program(spy[0], &env, &failure);
-    if (path == NULL) {
-        words = gdb;
-        path = prepare_program(gdb[0], &env, &failure);
+    stack->words = spy;
+    if (stack->python.pid > 0)
+        stack->path = prepare_program(spy[0], &env, &failure);
+    if (stack->path == NULL) {
+        stack->words = gdb;
+        stack->path = prepare_program(gdb[0], &env, &failure);
     }
-    for (i = 0; words[i] != NULL; i++)
-        argv[i] = words[i];
-    argv[i++] = pid;
-    argv[i] = NULL;
     strlist_clear(&env);
-    return path;
 }
 
 /* The environment is empty: the user's settings could make the helper do
@@ -338,18 +461,18 @@ static void readable_cb(evutil_socket_t fd, short what, void *arg)
 static void late_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct stacks *stacks = arg;
-    int            i, begun = stacks->next;
+    int            i;
 
     (void)fd, (void)what;
-    stacks->next = stacks->count;
     for (i = 0; i < stacks->count; i++) {
         struct stack *stack = &stacks->stack[i];
 
-        if (i < begun && stack->helper == 0)
-            continue; /* already reported */
-        helper_end(stack);
+        if (stack->state == STACK_TOLD)
+            continue;
+        end_asking(stack);
         evbuffer_add_printf(stack->text, "(not %s within %d s)\n",
-                            i < begun ? "finished" : "started", STACKS_S);
+                            stack->state == STACK_WAITS ? "started" : "finished", STACKS_S);
+        helper_end(stack);
         tell(stack);
     }
 }
@@ -373,6 +496,7 @@ static void tell(struct stack *stack)
     struct stacks *stacks = stack->stacks;
     size_t         size = evbuffer_get_length(stack->text);
 
+    stack->state = STACK_TOLD;
     if (size > STACKS_TEXT_MAX)
         size = STACKS_TEXT_MAX;
     stacks->told(stack->rank->plan->rank,

@@ -179,6 +179,7 @@ static int prepare_all(struct agent *agent, struct failure *failure)
     if (ranks_prepare(&agent->ranks, &agent->startup.environment, failure) < 0 ||
         flight_recorder_begin(agent, failure) < 0)
         return -1;
+    stacks_prepare(agent);
     if (agent->plan.pid_file != NULL && agent->startup.pid_file == NULL) {
         if (prepare_pid_file(agent->plan.pid_file, failure) < 0)
             return -1;

@@ -5,6 +5,10 @@
 #
 #     muster.step(step, last=steps)
 #
+# Stacks: with --stack-signal muster can show where each thread of this process is.
+#
+#     muster.stacks()
+#
 # Shards: each record of a dataset is read once, whatever happens to the ranks.
 #
 #     shards = muster.Shards("train", size=1_000_000, shard_size=1000, shuffle=True)
@@ -17,6 +21,7 @@
 # muster-shards(7).
 # SPDX-License-Identifier: Apache-2.0
 import errno
+import faulthandler
 import fcntl
 import itertools
 import os
@@ -50,6 +55,21 @@ def step(number, last=-1):
         return _tell(fd, f"cmd=step step={number} last={last}\n".encode())
     finally:
         _mutex.release()
+
+
+def stacks():
+    """Let muster ask this process for the stacks of its threads, by the signal of --stack-signal.
+
+    False: the run has no such signal, or muster has not started this process."""
+    if "MUSTER_STACK_SIGNAL" not in os.environ:
+        return False
+    place = {}
+    try:  # a file of muster's, which leaves stderr to you
+        place["file"] = open(os.environ["MUSTER_STACK_FILE"], "a", encoding="utf-8")
+    except (KeyError, OSError):
+        pass
+    faulthandler.register(int(os.environ["MUSTER_STACK_SIGNAL"]), all_threads=True, **place)
+    return True
 
 
 class Shard:

@@ -29,6 +29,7 @@ option_setter set_kill_gpu; /* kill_gpu.c */
 option_setter set_listen_place; /* listen_place.c */
 /* int: the number of "USR1", "SIGUSR1" or "10"; 0 for "none", which set_kill_signal() refuses. */
 option_setter set_signal, set_kill_signal;
+option_setter set_stack_signal; /* the same, of options->stack_signal */
 /* Returns the number of "USR1", "SIGUSR1" or "10", or -1 for another word. */
 int  signal_number(const char *word);
 

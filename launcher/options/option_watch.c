@@ -5,6 +5,7 @@
 
 #include <limits.h>
 #include <regex.h>
+#include <signal.h>
 #include <string.h>
 
 #include "elastic/leave_out.h"
@@ -35,6 +36,23 @@ int set_progress(struct options *options, const struct option_row *row, const ch
     }
     regfree(&pattern);
     return set_text(options, row, value, err);
+}
+
+/* Python catches INT, and ends by it; faulthandler does not register the signals of faults. By TERM
+ * muster stops ranks. */
+int set_stack_signal(struct options *options, const struct option_row *row, const char *value,
+                     struct error *err)
+{
+    static const int bad[] = { SIGINT, SIGTERM, SIGSEGV, SIGFPE, SIGABRT, SIGBUS, SIGILL };
+    size_t           i;
+
+    if (set_signal(options, row, value, err) < 0)
+        return -1;
+    for (i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (options->stack_signal == bad[i])
+            return err_set(err, "'%.40s' has another meaning for Python: take USR2, for example",
+                           value);
+    return 0;
 }
 
 /* It is a program of the nodes, so only they can look for it. */

@@ -156,6 +156,7 @@ struct options {
     int    leave_out;     /* elastic/leave_out.h */
     bool   exclude_suspects;
     struct strlist suspects; /* with exclude_suspects: the hosts that get no rank; main.c */
+    int    stack_signal;  /* lets Python show its stacks (faulthandler.register()); 0: none */
     int    notice_signal; /* sent to ranks that catch it when a node will leave; 0: none */
     char  *spot;          /* metadata service to ask whether a node will leave; never NULL */
     char  *ckpt_marker;   /* NULL: the one of muster-train, for other scripts none */

@@ -125,11 +125,12 @@ static void add_line(struct buffer *key, const char *line, size_t length)
     buffer_add(key, "\n", 1);
 }
 
-/* Lines of the agent and of py-spy that name a process: "pid 7: train.py --local_rank=3". */
+/* Lines of the agent and of its helpers that name a process: "pid 7: train.py --local_rank=3". */
 static bool is_command(const char *line, size_t length)
 {
     return has_words(line, length, "pid ") || has_words(line, length, "Process ") ||
-           has_words(line, length, "py-spy ") || has_words(line, length, "gdb ");
+           has_words(line, length, "py-spy ") || has_words(line, length, "gdb ") ||
+           has_words(line, length, "faulthandler, ");
 }
 
 static bool has_words(const char *line, size_t length, const char *words)

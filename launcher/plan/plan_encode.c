@@ -134,6 +134,8 @@ static void set_common(struct encoder *encoder, json_t *body, const struct plan 
         json_object_set_new(body, "health_check", add_text(encoder, options->health_check));
     if (options->flight_recorder)
         json_object_set_new(body, "flight_recorder", json_true());
+    if (options->stack_signal > 0)
+        json_object_set_new(body, "stack_signal", json_integer(options->stack_signal));
 }
 
 static void set_log(struct encoder *encoder, json_t *body, const struct plan *plan,

@@ -1,5 +1,5 @@
 /* fuzz_sanitize.c - whatever a rank writes, a terminal sees text and colours only, and the agent
- * looks for steps in no other bytes
+ * looks for steps, and for stacks of Python, in no other bytes
  *
  * The first byte chooses where to cut, the rest is the text.
  * SPDX-License-Identifier: Apache-2.0
@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rank/fault_lines.h"
 #include "sanitize.h"
 #include "steps/step_watch.h"
 #include "xalloc.h"
@@ -70,6 +71,25 @@ static void check_steps(const char *text, size_t size, size_t cut)
     free(rest);
 }
 
+/* Where the reads are cut makes no difference. */
+static void check_faults(const char *text, size_t size, size_t cut)
+{
+    struct fault_lines whole = { 0 }, parts = { 0 };
+    char              *first = xmemdup(text, cut), *rest = xmemdup(text + cut, size - cut);
+
+    fault_lines_add(&whole, text, size);
+    fault_lines_add(&parts, first, cut);
+    fault_lines_add(&parts, rest, size - cut);
+    if (whole.text.size > FAULT_LINES_MAX || whole.text.size != parts.text.size ||
+        (whole.text.size > 0 &&
+         memcmp(whole.text.bytes, parts.text.bytes, whole.text.size) != 0))
+        abort();
+    fault_lines_clear(&whole);
+    fault_lines_clear(&parts);
+    free(first);
+    free(rest);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct buffer all = { 0 }, cut = { 0 }, again = { 0 };
@@ -90,6 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     check(&again);
     check_steps(text, size - 1, data[0] < size - 1 ? data[0] : size - 1);
+    check_faults(text, size - 1, data[0] < size - 1 ? data[0] : size - 1);
     buffer_clear(&all);
     buffer_clear(&cut);
     buffer_clear(&again);

@@ -88,10 +88,49 @@ static void topmost(void **state)
     processes_clear(&all);
 }
 
+/* A process that blocks a signal, has it pending, and handles another one. */
+static void threads(void **state)
+{
+    struct signal_threads found;
+    sigset_t              usr1;
+    pid_t                 child;
+    int                   up[2];
+    char                  byte;
+
+    (void)state;
+    assert_int_equal(pipe(up), 0);
+    child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        sigemptyset(&usr1);
+        sigaddset(&usr1, SIGUSR1);
+        sigprocmask(SIG_BLOCK, &usr1, NULL);
+        (void)!write(up[1], "", 1);
+        for (;;)
+            pause();
+    }
+    assert_int_equal(read(up[0], &byte, 1), 1);
+    signal_threads_read(&found, child, SIGUSR1);
+    assert_int_equal(found.all, 1);
+    assert_int_equal(found.blocking, 1);
+    assert_false(found.is_pending);
+    kill(child, SIGUSR1);
+    signal_threads_read(&found, child, SIGUSR1);
+    assert_true(found.is_pending);
+    signal_threads_read(&found, child, SIGUSR2);
+    assert_int_equal(found.blocking, 0);
+    assert_false(found.is_pending);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    signal_threads_read(&found, child, SIGUSR1);
+    assert_int_equal(found.all, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts),
+        cmocka_unit_test(threads),
         cmocka_unit_test(topmost),
     };
 

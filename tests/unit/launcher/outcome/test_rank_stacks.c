@@ -106,6 +106,12 @@ static void test_pairs(void **state)
         { "#0 0x7f00 in poll (nfds=1)", "#0 0x7f00 in poll (nfds=2)", false },
         { "Thread 1 (Thread 0x7f (LWP 9) \"a\"):", "Thread 1 (Thread 0x8f (LWP 10) \"a\"):", true },
         { "[Inferior 1 (process 4) detached]", "[Inferior 1 (process 56) detached]", true },
+        { "faulthandler, by SIGUSR2, of pid 7:\nThread 0x00007f01 (most recent call first):\n"
+          "  File \"train.py\", line 12 in wait",
+          "faulthandler, by SIGUSR2, of pid 81:\nThread 0x00007f99 (most recent call first):\n"
+          "  File \"train.py\", line 12 in wait", true },
+        { "  File \"train.py\", line 12 in wait", "  File \"train.py\", line 13 in wait", false },
+        { "faulthandler, by SIGUSR1, of pid 7:", "faulthandler, by SIGUSR2, of pid 7:", false },
         { "cannot open /proc/12/mem", "cannot open /proc/3/mem", true },
         { "    [<0>] do_sys_poll+0x1a/0x5f0", "    [<0>] do_sys_poll+0x1a/0x5f0", true },
         { "x0x1 in f", "x0x2 in f", false },
