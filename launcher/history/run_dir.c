@@ -102,11 +102,12 @@ int run_dir_result(const struct run_dir *dir, const json_t *result, struct error
     return 0;
 }
 
-int run_dir_stacks(const struct run_dir *dir, const char *text, size_t size, struct error *err)
+int run_dir_stacks(const struct run_dir *dir, const char *text, size_t size, const json_t *json,
+                   struct error *err)
 {
     if (run_dir_write(dir->fd, RUN_DIR_STACKS, text, size) < 0)
         return err_set(err, RUN_DIR_STACKS ": %s", strerror(errno));
-    return 0;
+    return json != NULL ? write_json(dir->fd, RUN_DIR_STACKS_JSON, json, err) : 0;
 }
 
 int run_dir_flight(const struct run_dir *dir, json_t *records, struct error *err)

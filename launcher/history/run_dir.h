@@ -8,6 +8,7 @@
  *     stdout, stderr  with --detach: what a terminal would have shown
  *     result.json     how each rank ended, as --json
  *     stacks.txt      where the ranks were when the run hung, or muster stacks last asked
+ *     stacks.json     the same for programs
  *     flight_recorder.json  the last collectives of each rank (outcome/flight_records.h)
  *     events.log      what the program of --on-event printed (hook/event_log.h)
  *     control         while the run is active: a socket for muster drain (control.h)
@@ -40,6 +41,7 @@
 #define RUN_DIR_NAME_SIZE 32     /* holds the longest file name */
 #define RUN_DIR_CONTROL   "control"
 #define RUN_DIR_STACKS    "stacks.txt"
+#define RUN_DIR_STACKS_JSON "stacks.json"
 #define RUN_DIR_FLIGHT    "flight_recorder.json"
 #define RUN_DIR_NEXT      "next"
 #define RUN_DIR_LINE_MAX   (64 << 10) /* bytes of a request, with the newline */
@@ -62,8 +64,10 @@ int run_dir_open(struct run_dir *dir, const struct plan *plan, const struct opti
 /* Writes result.json, and removes status.json. -1 with err. */
 int run_dir_result(const struct run_dir *dir, const json_t *result, struct error *err);
 
-/* Writes stacks.txt, and replaces an earlier one. -1 with err. */
-int run_dir_stacks(const struct run_dir *dir, const char *text, size_t size, struct error *err);
+/* Writes stacks.txt, and the same as JSON (NULL: not) to stacks.json, and replaces earlier ones. -1
+ * with err. */
+int run_dir_stacks(const struct run_dir *dir, const char *text, size_t size, const json_t *json,
+                   struct error *err);
 
 /* Writes flight_recorder.json, and replaces an earlier one; records NULL: writes nothing. -1 with
  * err. Releases records. */

@@ -16,7 +16,7 @@
 
 static const char *const files[] = { "plan.json", "log",    "status.json",  "result.json",
                                      "stdout",    "stderr", RUN_DIR_STACKS, "shards",
-                                     "events.log", RUN_DIR_FLIGHT,
+                                     "events.log", RUN_DIR_FLIGHT, RUN_DIR_STACKS_JSON,
                                      RUN_DIR_CONTROL, RUN_DIR_NEXT };
 
 static void remove_run(int runs_fd, const char *name);

@@ -291,7 +291,7 @@ const struct option_row option_table[] = {
     { .name = "enable_each_rank_log", .arg = "DIR", .set = set_each_rank_log,
       FIELD(each_rank_log), .commands = FOR_RANKS, DEEPSPEED_RARE,
       .help = "write it only to DIR, print nothing" },
-    { .name = "json", .arg = "FILE", TEXT(json), .commands = FOR_NODES | FOR(STATUS),
+    { .name = "json", .arg = "FILE", TEXT(json), .commands = FOR_NODES | FOR(STATUS) | FOR(STACKS),
       .help = "write the result as JSON (- is standard output)" },
     { .name = "dry-run", FLAG(dry_run), .commands = FOR_NODES, .flags = OPTION_ARGV_ONLY,
       .help = "print the plan, connect to no node" },

@@ -12,11 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frame.h"
 #include "hostrange.h"
 #include "sanitize.h"
 #include "xalloc.h"
 
 #define HASH_DIGITS 16 /* before a key, so that most keys differ early */
+
+struct shown;
 
 static char       *safe_text(const char *text);
 static char       *key_of(const char *text);
@@ -25,6 +28,8 @@ static bool        is_command(const char *line, size_t length);
 static bool        has_words(const char *line, size_t length, const char *words);
 static bool        is_id(const char *line, size_t at);
 static uint64_t    hash_of(const struct buffer *key);
+static struct shown *in_order(struct rank_stacks *stacks);
+static json_t     *rank_json(int rank, const struct plan *plan, size_t node);
 static int         by_first(const void *a, const void *b);
 static size_t     *nodes_of(const struct plan *plan);
 static void        add_head(const struct group *group, const struct plan *plan,
@@ -173,13 +178,9 @@ struct shown {
 void rank_stacks_write(struct rank_stacks *stacks, const struct plan *plan, struct buffer *out)
 {
     const size_t  count = stacks->groups.count;
-    struct shown *shown = xcalloc(count + 1, sizeof *shown);
+    struct shown *shown = in_order(stacks);
     size_t       *node_of = nodes_of(plan), i;
 
-    groups_sort(&stacks->groups);
-    for (i = 0; i < count; i++)
-        shown[i] = (struct shown){ &stacks->groups.group[i], stacks->text[i] };
-    qsort(shown, count, sizeof *shown, by_first);
     for (i = 0; i < count; i++) {
         add_head(shown[i].group, plan, node_of, out);
         buffer_add_text(out, shown[i].text);
@@ -188,6 +189,52 @@ void rank_stacks_write(struct rank_stacks *stacks, const struct plan *plan, stru
         buffer_add_text(out, "... and more ranks: their stacks are too long together\n");
     free(node_of);
     free(shown);
+}
+
+json_t *rank_stacks_json(struct rank_stacks *stacks, const struct plan *plan)
+{
+    json_t       *list = json_array(), *ranks;
+    struct shown *shown = in_order(stacks);
+    size_t       *node_of = nodes_of(plan), i, j;
+
+    for (i = 0; i < stacks->groups.count; i++) {
+        const struct group *group = shown[i].group;
+
+        ranks = json_array();
+        for (j = 0; j < group->count; j++)
+            json_array_append_new(ranks, rank_json(group->member[j], plan,
+                                                   node_of[group->member[j]]));
+        json_array_append_new(list, json_pack("{s:o, s:o}", "ranks", ranks, "text",
+                                              json_text(shown[i].text, strlen(shown[i].text))));
+    }
+    free(node_of);
+    free(shown);
+    return list;
+}
+
+static json_t *rank_json(int rank, const struct plan *plan, size_t node)
+{
+    const struct plan *world = plan_world(plan, node);
+    json_t            *one = json_pack("{s:i, s:s}", "rank", rank - world->first_rank, "node",
+                                       plan_label(&plan->node[node]));
+
+    if (world->role_name != NULL)
+        json_object_set_new(one, "role", json_string(world->role_name));
+    return one;
+}
+
+/* Returns the groups by their first ranks; caller frees. */
+static struct shown *in_order(struct rank_stacks *stacks)
+{
+    const size_t  count = stacks->groups.count;
+    struct shown *shown = xcalloc(count + 1, sizeof *shown);
+    size_t        i;
+
+    groups_sort(&stacks->groups);
+    for (i = 0; i < count; i++)
+        shown[i] = (struct shown){ &stacks->groups.group[i], stacks->text[i] };
+    qsort(shown, count, sizeof *shown, by_first);
+    return shown;
 }
 
 static int by_first(const void *a, const void *b)

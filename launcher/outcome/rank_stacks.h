@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <jansson.h>
+
 #include "buffer.h"
 #include "outcome/group.h"
 #include "plan/plan.h"
@@ -34,6 +36,10 @@ void rank_stacks_add(struct rank_stacks *stacks, int rank, const char *text);
 
 /* Appends all of it to out, as whole lines that are safe to print, the lowest ranks first. */
 void rank_stacks_write(struct rank_stacks *stacks, const struct plan *plan, struct buffer *out);
+
+/* Returns the same as a new array, the lowest ranks first:
+ * [{"ranks":[{"rank":0, "node":"te1"}], "text":"..."}]; with roles, each rank has its "role". */
+json_t *rank_stacks_json(struct rank_stacks *stacks, const struct plan *plan);
 
 void rank_stacks_clear(struct rank_stacks *stacks);
 

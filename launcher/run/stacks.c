@@ -37,12 +37,14 @@ struct stacks {
     void (*asker[ASKERS])(struct run *run);
     size_t        askers;
     struct buffer text; /* of the last request: safe to print, whole lines */
+    json_t       *json; /* the same; NULL: there was none */
 };
 
 static void begin(struct stacks *stacks);
 static void answered(struct stacks *stacks);
 static void late_cb(evutil_socket_t fd, short what, void *arg);
 static void finish(struct stacks *stacks);
+static json_t *silent_json(const struct stacks *stacks);
 static void add_silent(struct stacks *stacks, bool has_left, const char *what);
 
 void stacks_open(struct run *run)
@@ -64,6 +66,7 @@ void stacks_free(struct stacks *stacks)
     event_free(stacks->late);
     rank_stacks_clear(&stacks->known);
     buffer_clear(&stacks->text);
+    json_decref(stacks->json);
     free(stacks->has_come);
     free(stacks->node);
     free(stacks);
@@ -198,6 +201,10 @@ static void finish(struct stacks *stacks)
     add_silent(stacks, false, silent);
     add_silent(stacks, true, "gone before it answered");
     rank_stacks_write(&stacks->known, run->plan, &stacks->text);
+    json_decref(stacks->json);
+    stacks->json = json_pack("{s:s, s:o, s:o}", "run_id", run->plan->run_id, "stacks",
+                             rank_stacks_json(&stacks->known, run->plan), "silent",
+                             silent_json(stacks));
     rank_stacks_clear(&stacks->known);
     for (i = 0; i < askers; i++)
         asker[i](run);
@@ -224,6 +231,18 @@ static void add_silent(struct stacks *stacks, bool has_left, const char *what)
     strlist_clear(&names);
 }
 
+/* Returns the names of these nodes, a new array. */
+static json_t *silent_json(const struct stacks *stacks)
+{
+    json_t *list = json_array();
+    size_t  i;
+
+    for (i = 0; i < stacks->nodes; i++)
+        if (stacks->node[i].has_left || stacks->node[i].owes)
+            json_array_append_new(list, json_string(plan_label(&stacks->run->plan->node[i])));
+    return list;
+}
+
 int stacks_write(const struct run *run, const struct strlist *lines, struct error *err)
 {
     const struct buffer *text = &run->stacks->text;
@@ -243,7 +262,7 @@ int stacks_write(const struct run *run, const struct strlist *lines, struct erro
     }
     strlist_clear(&head);
     buffer_add(&all, text->bytes, text->size);
-    rc = run_dir_stacks(&run->dir, all.bytes, all.size, err);
+    rc = run_dir_stacks(&run->dir, all.bytes, all.size, run->stacks->json, err);
     buffer_clear(&all);
     return rc;
 }

@@ -46,6 +46,16 @@ is "... and its Python stack" "$(grep -c '^    place (train.py:45)$' out)" 2
 ok "... safe to print" not grep -q "$(printf '\033')" out
 ok "it is kept as it was printed" cmp out "$kept/stacks.txt"
 is "nothing is said on stderr" "$(cat err)" ""
+run muster stacks --json - "$id"
+is "--json: the same for programs" "$rc $(json out 'd["run_id"]')" "0 $id"
+ok "... each rank at its place" json_says out \
+    'sorted((r["rank"], r["node"]) for s in d["stacks"] for r in s["ranks"]) == [(0, "node1"), (1, "node1"), (2, "node2"), (3, "node2")]'
+ok "... with its text" json_says out 'all("place (train.py:45)" in s["text"] for s in d["stacks"]) and d["silent"] == []'
+run muster stacks --json stacks.json "$id"
+ok "... in a file, beside the text" grep -qx 'rank 3 on node2:' out
+ok "... which has it" json_says stacks.json 'len(d["stacks"]) >= 2'
+run muster stacks --json /nonexistent/x "$id"
+is "... or why not" "$rc $(grep -c '^muster: error: .*/nonexistent/x' err) $(wc -l <err)" "73 1 1"
 ok "the run goes on" status_says 'd["state"] == "running" and all(r["state"] == "running" for r in d["ranks"])'
 stacks
 is "the only run need not be named" "$rc $(grep -Ec '^ranks? [0-9]' out)" "0 2"

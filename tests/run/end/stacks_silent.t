@@ -32,6 +32,7 @@ ok "... the others are shown" grep -Eqx 'ranks? 0.* on node1:' out.1
 is "... and it is named first" "$(head -n 1 out.1)" "node2: no answer within 15 s"
 is "... for each who has asked" "$(head -n 1 out.2)" "node2: no answer within 15 s"
 ok "stacks.txt has it, too" grep -qx 'node2: no answer within 15 s' "$kept/stacks.txt"
+ok "... and stacks.json" json_says "$kept/stacks.json" 'd["silent"] == ["node2"]'
 ok "the log says so" grep -q '1 nodes did not report the stacks' "$kept/log"
 
 # It still has the first request: the second one comes to it when that is answered.

@@ -166,6 +166,39 @@ static void test_roles(void **state)
     expect_shown("ranks 0-3 of actor, ranks 0-1 of learner on te01:\nwaits\n");
 }
 
+static void test_json(void **state)
+{
+    static struct plan role[2];
+    json_t            *list, *wanted;
+    int                i;
+
+    (void)state;
+    rank_stacks_add(&stacks, 9, "spins\033[2J");
+    rank_stacks_add(&stacks, 8, "sleeps\n");
+    rank_stacks_add(&stacks, 0, "sleeps");
+    list = rank_stacks_json(&stacks, &plan);
+    wanted = json_pack("[{s:[{s:i,s:s},{s:i,s:s}],s:s},{s:[{s:i,s:s}],s:s}]", "ranks", "rank", 0,
+                       "node", "te01", "rank", 8, "node", "te02", "text", "sleeps\n", "ranks",
+                       "rank", 9, "node", "te02", "text", "spins^[[2J\n");
+    assert_true(json_equal(list, wanted));
+    json_decref(list);
+    json_decref(wanted);
+
+    plan.role = role;
+    plan.roles = 2;
+    role[0] = (struct plan){ .role_name = (char *)"actor", .world_size = 8, .nodes = 1 };
+    role[1] = (struct plan){ .role_name = (char *)"learner", .world_size = 504, .first_rank = 8,
+                             .nodes = NODES - 1, .first_node = 1 };
+    for (i = 1; i < NODES; i++)
+        nodes[i].role = 1;
+    list = rank_stacks_json(&stacks, &plan);
+    wanted = json_pack("[{s:i,s:s,s:s},{s:i,s:s,s:s}]", "rank", 0, "node", "te01", "role", "actor",
+                       "rank", 0, "node", "te02", "role", "learner");
+    assert_true(json_equal(json_object_get(json_array_get(list, 0), "ranks"), wanted));
+    json_decref(list);
+    json_decref(wanted);
+}
+
 static void test_safe(void **state)
 {
     char *text;
@@ -216,6 +249,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_pairs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_groups, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_roles, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_json, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_safe, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bounds, set_up, tear_down),

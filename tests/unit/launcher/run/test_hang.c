@@ -100,10 +100,10 @@ bool phase_any_away(const struct run *of)
     return is_away;
 }
 
-int run_dir_stacks(const struct run_dir *dir, const char *text, size_t size, struct error *err)
+int run_dir_stacks(const struct run_dir *dir, const char *text, size_t size, const json_t *json,
+                   struct error *err)
 {
-    (void)dir, (void)err;
-    free(stacks);
+    (void)dir, (void)json, (void)err, free(stacks);
     stacks = xstrndup(text, size);
     return 0;
 }

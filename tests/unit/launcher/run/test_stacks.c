@@ -24,9 +24,10 @@
 
 static char *written; /* contents of stacks.txt */
 
-int run_dir_stacks(const struct run_dir *dir, const char *text, size_t size, struct error *err)
+int run_dir_stacks(const struct run_dir *dir, const char *text, size_t size, const json_t *json,
+                   struct error *err)
 {
-    (void)dir, (void)err;
+    (void)dir, (void)json, (void)err;
     free(written);
     written = xstrndup(size > 0 ? text : "", size);
     return 0;
