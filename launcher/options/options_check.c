@@ -11,10 +11,12 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "exit_code.h"
 #include "number.h"
 #include "options/option_value.h"
 #include "xalloc.h"
 
+static int signals_check(const struct options *options, struct error *err);
 static int clean_check(const struct options *options, struct error *err);
 static int script_check(const struct options *options, struct error *err);
 static int restart_check(const struct options *options, struct error *err);
@@ -40,8 +42,8 @@ int options_check(struct options *options, struct error *err)
         return -1;
     if (options->command == COMMAND_SCALE && (options->run == NULL || options->nodes == 0))
         return err_set(err, "which run, how many nodes? muster scale [OPTIONS] RUN --nodes N");
-    if (options->kill_signal > 0 && options->run == NULL)
-        return err_set(err, "which run? muster kill --signal=SIGNAL RUN");
+    if (signals_check(options, err) < 0)
+        return -1;
     if (clean_check(options, err) < 0)
         return -1;
     if (options->cost && options->run == NULL)
@@ -84,6 +86,20 @@ int options_check(struct options *options, struct error *err)
     if (options->dead_after_s < 2 * options->heartbeat_s)
         return err_set(err, "--dead-after %g is less than two heartbeats of %g s: "
                        "a healthy node would be lost", options->dead_after_s, options->heartbeat_s);
+    return 0;
+}
+
+/* A rank catches one signal for two purposes only by mistake: the later handler counts, so at a
+ * notice it would show its stacks, and save nothing. */
+static int signals_check(const struct options *options, struct error *err)
+{
+    if (options->kill_signal > 0 && options->run == NULL)
+        return err_set(err, "which run? muster kill --signal=SIGNAL RUN");
+    if (options->command == COMMAND_RUN && options->stack_signal > 0 &&
+        options->stack_signal == options->notice_signal)
+        return err_set(err, "--stack-signal and --notice-signal are the same signal, %s: take "
+                            "another one for the stacks (USR2), or --notice-signal=none",
+                       signal_name(options->stack_signal).text);
     return 0;
 }
 

@@ -157,5 +157,10 @@ is "what is no signal for that" "$(cat bad)" ""
 run muster --stack-signal INT -H node1:1 ranks.py sleeps
 is "... is explained" "$(cat err)" \
     "muster: error: --stack-signal: 'INT' has another meaning for Python: take USR2, for example"
+run muster --stack-signal USR1 -H node1:1 ranks.py sleeps
+is "the signal of a notice" "$rc $(cat err)" "2 muster: error: --stack-signal and --notice-signal are \
+the same signal, SIGUSR1: take another one for the stacks (USR2), or --notice-signal=none"
+run muster --dry-run --stack-signal USR1 --notice-signal none -H node1:1 ranks.py sleeps
+is "... may be another one" "$rc" 0
 ok "nothing is left" no_leftovers
 finish
