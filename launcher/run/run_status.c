@@ -18,9 +18,11 @@
 #include "run/steps.h"
 #include "thread.h"
 #include "xalloc.h"
+#include "xevent.h"
 
 #define STATE_SIZE 160  /* of a rank's state in words; longer texts are truncated */
 #define SAID_S     60.0 /* between files that differ only in said_ns */
+#define AGAIN_S    0.2  /* between two looks whether the thread has written */
 #define END_S      5    /* for a thread that still writes when the run is over */
 
 struct run_status {
@@ -37,8 +39,11 @@ struct run_status {
     bool      is_writing;
     pthread_t writer;
     bool      is_there; /* the file was written; owned by the writer while it writes */
+    struct event *again; /* something has changed while the writer wrote; NULL: never yet */
 };
 
+static void    beat_again(struct run *run);
+static void    again_cb(evutil_socket_t fd, short what, void *arg);
 static void    look(struct run *run);
 static bool    is_due(const struct run_status *status, const char *state);
 static void   *write_cb(void *arg);
@@ -68,6 +73,8 @@ void run_status_free(struct run_status *status)
 
     if (status == NULL)
         return;
+    if (status->again != NULL)
+        event_free(status->again);
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += END_S;
     if (status->is_writing && pthread_timedjoin_np(status->writer, NULL, &until) != 0)
@@ -124,10 +131,32 @@ void run_status_beat(struct run *run)
 {
     struct run_status *status = run->status;
 
-    if (status == NULL || (status->is_writing && pthread_tryjoin_np(status->writer, NULL) != 0))
+    if (status == NULL)
         return;
+    if (status->is_writing && pthread_tryjoin_np(status->writer, NULL) != 0) {
+        beat_again(run);
+        return;
+    }
     status->is_writing = false;
     look(run);
+}
+
+/* The next heartbeat may be far, and muster resume must know where ranks live. */
+static void beat_again(struct run *run)
+{
+    const struct timeval pause = clock_interval(AGAIN_S);
+
+    if (run->status->again == NULL)
+        run->status->again = evtimer_new(run->base, again_cb, run);
+    if (run->status->again == NULL)
+        xalloc_die();
+    xevent_add(run->status->again, &pause);
+}
+
+static void again_cb(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd, (void)what;
+    run_status_beat(arg);
 }
 
 /* If no thread can be started, or the disk is full, the next heartbeat tries again. */

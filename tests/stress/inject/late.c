@@ -2,13 +2,15 @@
  *
  *     LATE_FILE=PATH INJECT_IN=muster LD_PRELOAD=late.so muster ...
  *
- * In that program closing a file whose path begins with PATH fails, as it may with NFS.
+ * In that program closing a file whose path begins with PATH fails, as it may with NFS; with
+ * LATE_MS=N it succeeds, but takes N milliseconds.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,7 @@
 #include <unistd.h>
 
 static const char *late; /* NULL: not in this program */
+static long        pause_ms; /* 0: it fails */
 
 __attribute__((constructor)) static void begin(void)
 {
@@ -23,6 +26,8 @@ __attribute__((constructor)) static void begin(void)
 
     if (in != NULL && strcmp(in, program_invocation_short_name) == 0)
         late = getenv("LATE_FILE");
+    if (getenv("LATE_MS") != NULL)
+        pause_ms = strtol(getenv("LATE_MS"), NULL, 10);
 }
 
 int close(int fd)
@@ -38,6 +43,11 @@ int close(int fd)
     rc = (int)syscall(SYS_close, fd);
     if (rc < 0 || size <= 0 || strncmp(path, late, strlen(late)) != 0)
         return rc;
+    if (pause_ms > 0) {
+        poll(NULL, 0, (int)pause_ms);
+        errno = saved;
+        return rc;
+    }
     errno = EDQUOT;
     return -1;
 }
