@@ -127,4 +127,5 @@ elif sys.argv[2] == 'size':
     size(int(sys.argv[3]))
 else:
     kept = ask('/events', 1024)
+    print('asked', flush=True)
     until(sys.argv[3])
