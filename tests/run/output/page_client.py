@@ -6,7 +6,8 @@
                                          the stream ends: then the last line is "end"
     page_client.py PORT many N FILE      N streams: when all were asked for, prints how many have got
                                          a message; when FILE is there, how many have not ended
-    page_client.py PORT deaf FILE        a stream that is never read, until FILE is there
+    page_client.py PORT deaf FILE        a stream that is never read, until FILE is there; prints when
+                                         it was asked for
     page_client.py PORT size SECONDS     bytes of the page with its first message, and then in the
                                          busiest second: "BYTES BYTES"
 """
