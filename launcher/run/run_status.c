@@ -42,7 +42,7 @@ struct run_status {
     struct event *again; /* something has changed while the writer wrote; NULL: never yet */
 };
 
-static void    beat_again(struct run *run);
+static void    look_later(struct run *run);
 static void    again_cb(evutil_socket_t fd, short what, void *arg);
 static void    look(struct run *run);
 static bool    is_due(const struct run_status *status, const char *state);
@@ -134,7 +134,7 @@ void run_status_beat(struct run *run)
     if (status == NULL)
         return;
     if (status->is_writing && pthread_tryjoin_np(status->writer, NULL) != 0) {
-        beat_again(run);
+        look_later(run);
         return;
     }
     status->is_writing = false;
@@ -142,7 +142,7 @@ void run_status_beat(struct run *run)
 }
 
 /* The next heartbeat may be far, and muster resume must know where ranks live. */
-static void beat_again(struct run *run)
+static void look_later(struct run *run)
 {
     const struct timeval pause = clock_interval(AGAIN_S);
 
