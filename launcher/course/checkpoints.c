@@ -25,10 +25,13 @@
 
 static bool   is_seconds(const json_t *value);
 static void   take_new(struct run *run, const struct plan *world, const json_t *body);
+static void   tell_slow(struct run *run, const struct plan *world,
+                        const struct checkpoint_log *log);
 static char  *safe_text(const json_t *body, const char *key);
 static void   tell_unanswered(struct run *run, const struct node *node, const json_t *body);
 static void   look_cb(evutil_socket_t fd, short what, void *arg);
 static void   tell_late(struct run *run, size_t index, double now_s);
+static void   tell(struct run *run, const struct plan *world, json_t *own, char *text);
 static void   add_progress(const struct run *run, size_t index, struct policy_event *event);
 
 void checkpoints_open(struct run *run)
@@ -113,9 +116,24 @@ static void take_new(struct run *run, const struct plan *world, const json_t *bo
         costs_checkpoint(run, age_s);
         log_info("checkpoint %zu: %s%s%s%s", log->count, path, says[0] != '\0' ? " (" : "", says,
                  says[0] != '\0' ? ")" : "");
+        if (checkpoint_log_is_slow(log))
+            tell_slow(run, world, log);
     }
     free(path);
     free(says);
+}
+
+static void tell_slow(struct run *run, const struct plan *world, const struct checkpoint_log *log)
+{
+    char   *text = xasprintf("checkpoint %zu%s%s was written %.1f s after a step, though a save "
+                             "usually takes %.1f s (%s)", log->count,
+                             world->role_name != NULL ? " of " : "",
+                             world->role_name != NULL ? world->role_name : "", log->save_s,
+                             log->usual_save_s, log->path);
+    json_t *own = json_pack("{s:o, s:f, s:f}", "path", event_string(log->path, EVENT_TEXT_MAX),
+                            "save_s", log->save_s, "usual_s", log->usual_save_s);
+
+    tell(run, world, own, text);
 }
 
 /* Caller frees. */
@@ -167,8 +185,14 @@ static void tell_late(struct run *run, size_t index, double now_s)
                                  event_string(log->path, EVENT_TEXT_MAX), "since_s", since_s,
                                  "usual_s", median_s);
 
-    if (role != NULL)
-        json_object_set_new(own, "role", json_string(role));
+    tell(run, plan_world_at(run->plan, index), own, text);
+}
+
+/* Releases own and text. */
+static void tell(struct run *run, const struct plan *world, json_t *own, char *text)
+{
+    if (world->role_name != NULL)
+        json_object_set_new(own, "role", json_string(world->role_name));
     log_warn("%s", text);
     events_tell(run, "checkpoint_late", own, "%s", text);
     free(text);

@@ -31,11 +31,22 @@ bool checkpoint_log_add(struct checkpoint_log *log, const struct checkpoint *che
     log->file_ns = checkpoint->file_ns;
     log->at_s = log->since_s = checkpoint->at_s;
     log->save_s = checkpoint->save_s;
+    log->usual_save_s = step_pace_median_s(&log->saves);
+    if (checkpoint->save_s >= 0)
+        step_pace_add(&log->saves, checkpoint->save_s);
     step_pace_note(&log->pace, (double)checkpoint->file_ns / NS_PER_SECOND);
     log->count++;
     log->is_new = true;
     log->is_late = false;
     return true;
+}
+
+bool checkpoint_log_is_slow(const struct checkpoint_log *log)
+{
+    const double usual_s = log->usual_save_s;
+
+    return log->count > 0 && usual_s >= 0 && log->save_s >= CHECKPOINT_SLOW_TIMES * usual_s &&
+           log->save_s >= usual_s + CHECKPOINT_SLOW_S;
 }
 
 void checkpoint_log_again(struct checkpoint_log *log, double now_s)

@@ -15,6 +15,8 @@
 
 #define CHECKPOINT_LATE_TIMES 3.0  /* the median pause between two: then one is late */
 #define CHECKPOINT_LATE_S     60.0 /* but only if it is late by this, too */
+#define CHECKPOINT_SLOW_TIMES 3.0  /* the median save: then one was slow */
+#define CHECKPOINT_SLOW_S     5.0  /* but only if it took that much longer, too */
 
 struct checkpoint {
     const char *path; /* of the file that names it */
@@ -31,6 +33,8 @@ struct checkpoint_log {
     int64_t          file_ns;
     double           at_s, save_s;
     struct step_pace pace;    /* of the pauses between two in one generation */
+    struct step_pace saves;   /* of how long each save took */
+    double           usual_save_s; /* the median of the saves before; negative: too few */
     double           since_s; /* when the time until the next one began */
     bool             is_new;  /* one was seen in this generation */
     bool             is_late; /* checkpoint_log_is_late() has said so */
@@ -40,6 +44,8 @@ void checkpoint_log_clear(struct checkpoint_log *log);
 
 /* False: it is the last one, which is known already. */
 bool checkpoint_log_add(struct checkpoint_log *log, const struct checkpoint *checkpoint);
+/* Did the last one take far longer than those before it? */
+bool checkpoint_log_is_slow(const struct checkpoint_log *log);
 /* The ranks start again: the time until their first checkpoint begins at now_s, and is no pause. */
 void checkpoint_log_again(struct checkpoint_log *log, double now_s);
 

@@ -14,14 +14,18 @@ void step_pace_note(struct step_pace *pace, double now_s)
 {
     double pause_s = now_s - pace->last_s;
 
-    if (pace->has_last && pause_s > 0) {
-        pace->pause_s[pace->pauses++ % STEP_PACE_KEPT] = pause_s;
-        if (pause_s > pace->longest_s)
-            pace->longest_s = pause_s;
-    }
+    if (pace->has_last && pause_s > 0)
+        step_pace_add(pace, pause_s);
     if (!pace->has_last || pause_s > 0)
         pace->last_s = now_s;
     pace->has_last = true;
+}
+
+void step_pace_add(struct step_pace *pace, double pause_s)
+{
+    pace->pause_s[pace->pauses++ % STEP_PACE_KEPT] = pause_s;
+    if (pause_s > pace->longest_s)
+        pace->longest_s = pause_s;
 }
 
 void step_pace_again(struct step_pace *pace)

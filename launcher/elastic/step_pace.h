@@ -28,6 +28,8 @@ struct step_pace {
 
 /* The rank has reported a step. */
 void step_pace_note(struct step_pace *pace, double now_s);
+/* Notes a pause of which only the length is known. */
+void step_pace_add(struct step_pace *pace, double pause_s);
 /* The rank starts again, or another one is looked at: the time until its first step does not
  * count. */
 void step_pace_again(struct step_pace *pace);

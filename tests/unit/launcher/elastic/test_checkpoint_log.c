@@ -1,4 +1,4 @@
-/* test_checkpoint_log.c - which checkpoints are new, their pace, and when one is late
+/* test_checkpoint_log.c - which checkpoints are new, their pace, and which is late or slow
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -112,6 +112,42 @@ static void test_another_generation(void **state)
     expect_late_s(2300);
 }
 
+static bool is_slow(double at_s, double save_s)
+{
+    const struct checkpoint checkpoint = { .path = "a", .says = "", .save_s = save_s,
+                                           .file_ns = (int64_t)(at_s * 1e9), .at_s = at_s };
+
+    assert_true(checkpoint_log_add(&checkpoints, &checkpoint));
+    return checkpoint_log_is_slow(&checkpoints);
+}
+
+static void test_slow(void **state)
+{
+    (void)state;
+    assert_false(checkpoint_log_is_slow(&checkpoints));
+    assert_false(is_slow(100, 20));
+    assert_false(is_slow(200, 90)); /* what is usual is not known */
+    assert_false(is_slow(300, 20));
+    assert_false(is_slow(400, 59));
+    assert_true(is_slow(500, 3 * 59)); /* of 20, 20, 59, 90 */
+    assert_false(is_slow(600, -1));    /* not known */
+    assert_false(is_slow(700, 100));
+    checkpoint_log_again(&checkpoints, 1000);
+    assert_true(is_slow(1100, 500)); /* the storage has not changed */
+}
+
+/* Saves of a second are slow only by seconds. */
+static void test_slow_by_seconds(void **state)
+{
+    int i;
+
+    (void)state;
+    for (i = 0; i < 4; i++)
+        assert_false(is_slow(100 * i, 1));
+    assert_false(is_slow(1000, 5.9));
+    assert_true(is_slow(1100, 6));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -119,6 +155,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_late, begin, end),
         cmocka_unit_test_setup_teardown(test_frequent, begin, end),
         cmocka_unit_test_setup_teardown(test_another_generation, begin, end),
+        cmocka_unit_test_setup_teardown(test_slow, begin, end),
+        cmocka_unit_test_setup_teardown(test_slow_by_seconds, begin, end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
