@@ -462,7 +462,7 @@ in_space delete elastic >/dev/null
 end long
 is "a deleted worker ends the run, which is tried again, and succeeds" "$rc" 0
 is "with a new worker under the old name, and the other one as it was" \
-    "$(grep -o 'here is .*' out | sort | tr '\n' ' ')" "here is  here is /tmp/of-0 "
+    "$(grep -o ':[01]: here is .*' out | sort | tr '\n' ' ')" ":0: here is /tmp/of-0 :1: here is  "
 ok "that is said, with the worker" grep -q 'long-worker-1.*retry 1 of 1' err
 is "and kept" "$(in_space get long -o json | grep backoffCount)" '    "backoffCount": 1,'
 in_space delete long held >/dev/null
