@@ -365,8 +365,8 @@ static void explain_none(struct stack *stack)
 
 static void helper_start(struct stack *stack)
 {
-    const pid_t self = getpid(), seen = stack->words == spy ? stack->python.pid
-                                                            : stack->rank->pid;
+    const pid_t self = getpid();
+    const pid_t seen = stack->python.pid > 0 ? stack->python.pid : stack->rank->pid;
     const char *argv[12];
     char        pid[16];
     int         pair[2], i;

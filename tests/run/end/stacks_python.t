@@ -42,7 +42,9 @@ END
 mkdir bin
 script_file bin/gdb <<'END'
 #!/bin/sh
+for pid; do :; done # the last word
 echo "what gdb says"
+echo "of $(cat "/proc/$pid/comm")"
 END
 PATH=$PWD/bin:$PATH
 frame="  File \"$PWD/ranks.py\", line 5 in wait"
@@ -140,6 +142,14 @@ begin sleeps 2 -H node1:2
 run muster stacks "$id"
 ok "without --stack-signal: what would show Python's stack" has \
     '(py-spy is not installed on this node; --stack-signal would do for Python)'
+: >go
+wait_for 60 is_over
+rm -f go ready.*
+ranks=1
+detach --no_python --no_local_rank -H node1:1 sh -c 'python3 ranks.py sleeps; :'
+ok "a shell that starts Python" wait_for 60 are_ready
+run muster stacks "$id"
+ok "... gdb looks at that Python" grep -q '^of python' out
 : >go
 wait_for 60 is_over
 begin sleeps 1 --python "$(command -v python3)" --env PATH=/nonexistent -H node1:1
