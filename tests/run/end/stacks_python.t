@@ -14,8 +14,8 @@ script_file ranks.py <<'END'
 import faulthandler, os, signal, sys, threading, time
 import muster
 def wait():
-    while not os.path.exists('go'):
-        time.sleep(1000 if way == "hangs" else 0.1)  # line 5
+    pause = 1000 if way == "hangs" else 0.1
+    while not os.path.exists('go'): time.sleep(pause)  # all of it in line 5
 def spill(form):
     for number in range(30000):
         print(form % number, end='', file=sys.stderr, flush=True)
