@@ -374,8 +374,10 @@ static void forward(struct ops *ops, const struct attention *s, void *out, void 
 
 template <typename T>
 static void attend(struct ops *ops, const struct attention *s, void *out, void *weights,
-                      const void *qkv)
+                   const struct qkv *x)
 {
+    const void *qkv = x->q;
+
     if (!is_possible(ops, s))
         return;
     if (s->head_width <= 2 * WARP)
@@ -397,10 +399,12 @@ static void backward(struct ops *ops, const struct attention *s, void *dqkv, voi
 }
 
 template <typename T>
-static void attend_backward(struct ops *ops, const struct attention *s, void *dqkv,
-                               void *dweights, const void *dout, const void *out,
-                               const void *qkv, const void *weights)
+static void attend_backward(struct ops *ops, const struct attention *s, const struct qkv *dx,
+                            void *dweights, const void *dout, const void *out,
+                            const struct qkv *x, const void *weights)
 {
+    const void  *qkv = x->q;
+    void        *dqkv = dx->q;
     const size_t rows = (size_t)s->sequences * (size_t)s->heads * (size_t)s->length;
 
     if (!is_possible(ops, s))

@@ -45,7 +45,7 @@ static __global__ void layernorm_kernel(struct norm s, T *sum, T *out, float *st
 }
 
 template <typename T>
-static void layernorm(struct ops *ops, const struct norm *shape, void *sum, void *out,
+static void run_norm(struct ops *ops, const struct norm *shape, void *sum, void *out,
                       void *stats, const void *x, const void *y, const void *weight,
                       const void *bias)
 {
@@ -156,14 +156,14 @@ static void sum_rows(struct ops *ops, const struct norm *shape, void *dweight, v
 template <typename T>
 static void bias_backward(struct ops *ops, void *dbias, const void *dout, int rows, int width)
 {
-    const struct norm shape = { rows, width, 0 };
+    const struct norm shape = { rows, width, 1, width, width, true, 0 };
 
     sum_rows<T>(ops, &shape, NULL, dbias, dout, NULL, NULL);
 }
 
 /* Writes dx last, because dx may be dout. */
 template <typename T>
-static void layernorm_backward(struct ops *ops, const struct norm *shape, void *dx,
+static void run_norm_backward(struct ops *ops, const struct norm *shape, void *dx,
                                void *dweight, void *dbias, const void *dout, const void *x,
                                const void *weight, const void *stats, const void *more)
 {
@@ -176,8 +176,8 @@ static void layernorm_backward(struct ops *ops, const struct norm *shape, void *
 
 template <typename T> static void fill(struct ops *ops)
 {
-    ops->layernorm = layernorm<T>;
-    ops->layernorm_backward = layernorm_backward<T>;
+    ops->norm = run_norm<T>;
+    ops->norm_backward = run_norm_backward<T>;
     ops->bias_backward = bias_backward<T>;
 }
 

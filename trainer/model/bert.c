@@ -121,7 +121,7 @@ static void embed(struct model *model, const struct model_batch *batch)
     ops->embed(ops, run->embedded, batch->tokens, layer_param(model, 0, WORDS),
                first_position(model, layer_param(model, 0, POSITIONS)),
                layer_param(model, 0, TYPES), run->rows, run->length, norm.width);
-    ops->layernorm(ops, &norm, NULL, run->block[0].in, run->stats, run->embedded, NULL,
+    ops->norm(ops, &norm, NULL, run->block[0].in, run->stats, run->embedded, NULL,
                    layer_param(model, 0, NORM), layer_param(model, 0, NORM_BIAS));
     drop_rows(model, 0, DROP_EMBEDDED, run->block[0].in, run->block[0].in);
 }
@@ -134,7 +134,7 @@ static void embed_backward(struct model *model, const struct model_batch *batch)
     const struct norm norm = model_norm(model, run->rows);
 
     drop_rows(model, 0, DROP_EMBEDDED, run->d, run->d);
-    ops->layernorm_backward(ops, &norm, run->d, layer_grad(model, 0, NORM),
+    ops->norm_backward(ops, &norm, run->d, layer_grad(model, 0, NORM),
                             layer_grad(model, 0, NORM_BIAS), run->d, run->embedded,
                             layer_param(model, 0, NORM), run->stats, NULL);
     ops->embed_backward(ops, layer_grad(model, 0, WORDS),
@@ -162,18 +162,19 @@ static void block(struct model *model, int layer, struct block_run *b, void *out
     const struct block_parts p = block_parts(model, layer, &places);
     struct ops              *ops = model->ops;
     struct model_run        *run = model->run;
+    const struct qkv         x = model_qkv(model, b->qkv);
 
     linear_forward(model, &p.qkv, b->qkv, b->in, p.rows);
-    ops->attention(ops, &p.heads, b->mixed, b->weights, b->qkv);
+    ops->attention(ops, &p.heads, b->mixed, b->weights, &x);
     linear_forward(model, &p.project, run->row, b->mixed, p.rows);
     drop_rows(model, layer, DROP_MIXED, run->row, run->row);
-    ops->layernorm(ops, &p.norm, b->sum1, b->normed1, b->stats1, b->in, run->row,
+    ops->norm(ops, &p.norm, b->sum1, b->normed1, b->stats1, b->in, run->row,
                    layer_param(model, layer, NORM1), layer_param(model, layer, NORM1_BIAS));
     linear_forward(model, &p.up, b->inner, b->normed1, p.rows);
     ops->gelu(ops, GELU_ERF, b->active, b->inner, p.inner);
     linear_forward(model, &p.down, run->row, b->active, p.rows);
     drop_rows(model, layer, DROP_DOWN, run->row, run->row);
-    ops->layernorm(ops, &p.norm, b->sum2, out, b->stats2, b->normed1, run->row,
+    ops->norm(ops, &p.norm, b->sum2, out, b->stats2, b->normed1, run->row,
                    layer_param(model, layer, NORM2), layer_param(model, layer, NORM2_BIAS));
 }
 
@@ -183,20 +184,22 @@ static void block_backward(struct model *model, int layer, struct block_run *b)
     const struct block_parts p = block_parts(model, layer, &places);
     struct ops              *ops = model->ops;
     struct model_run        *run = model->run;
+    const struct qkv         x = model_qkv(model, b->qkv);
+    const struct qkv         dx = model_qkv(model, run->dqkv);
 
-    ops->layernorm_backward(ops, &p.norm, run->d, layer_grad(model, layer, NORM2),
+    ops->norm_backward(ops, &p.norm, run->d, layer_grad(model, layer, NORM2),
                             layer_grad(model, layer, NORM2_BIAS), run->d, b->sum2,
                             layer_param(model, layer, NORM2), b->stats2, NULL);
     linear_backward(model, &p.down, run->dinner, false,
                     drop_rows(model, layer, DROP_DOWN, run->row, run->d), b->active, p.rows);
     ops->gelu_backward(ops, GELU_ERF, run->dinner, run->dinner, b->inner, p.inner);
     linear_backward(model, &p.up, run->d, true, run->dinner, b->normed1, p.rows);
-    ops->layernorm_backward(ops, &p.norm, run->d, layer_grad(model, layer, NORM1),
+    ops->norm_backward(ops, &p.norm, run->d, layer_grad(model, layer, NORM1),
                             layer_grad(model, layer, NORM1_BIAS), run->d, b->sum1,
                             layer_param(model, layer, NORM1), b->stats1, NULL);
     linear_backward(model, &p.project, run->row, false,
                     drop_rows(model, layer, DROP_MIXED, run->dqkv, run->d), b->mixed, p.rows);
-    ops->attention_backward(ops, &p.heads, run->dqkv, run->dweights, run->row, b->mixed, b->qkv,
+    ops->attention_backward(ops, &p.heads, &dx, run->dweights, run->row, b->mixed, &x,
                             b->weights);
     linear_backward(model, &p.qkv, run->d, true, run->dqkv, b->in, p.rows);
 }
@@ -216,7 +219,7 @@ static void head(struct model *model, int layer, struct head_run *h)
 
     linear_forward(model, &dense, h->dense, h->picked, h->count);
     ops->gelu(ops, GELU_ERF, h->active, h->dense, (size_t)h->count * (size_t)norm.width);
-    ops->layernorm(ops, &norm, NULL, h->normed, h->stats, h->active, NULL,
+    ops->norm(ops, &norm, NULL, h->normed, h->stats, h->active, NULL,
                    layer_param(model, layer, HEAD_NORM),
                    layer_param(model, layer, HEAD_NORM_BIAS));
     words_forward(model, h, layer_param(model, layer, WORDS_BIAS));
@@ -231,7 +234,7 @@ static void head_backward(struct model *model, int layer, struct head_run *h)
     ops->bias_backward(ops, layer_grad(model, layer, WORDS_BIAS), h->logits, h->count,
                        model->config.vocabulary);
     words_backward(model, h);
-    ops->layernorm_backward(ops, &norm, h->dnormed, layer_grad(model, layer, HEAD_NORM),
+    ops->norm_backward(ops, &norm, h->dnormed, layer_grad(model, layer, HEAD_NORM),
                             layer_grad(model, layer, HEAD_NORM_BIAS), h->dnormed, h->active,
                             layer_param(model, layer, HEAD_NORM), h->stats, NULL);
     ops->gelu_backward(ops, GELU_ERF, h->dnormed, h->dnormed, h->dense,

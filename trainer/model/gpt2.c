@@ -101,14 +101,15 @@ static void block(struct model *model, int layer, struct block_run *b, void *out
     const struct block_parts p = block_parts(model, layer, &places);
     struct ops              *ops = model->ops;
     struct model_run        *run = model->run;
+    const struct qkv         x = model_qkv(model, b->qkv);
 
-    ops->layernorm(ops, &p.norm, NULL, b->normed1, b->stats1, b->in, NULL,
+    ops->norm(ops, &p.norm, NULL, b->normed1, b->stats1, b->in, NULL,
                    layer_param(model, layer, NORM1), layer_param(model, layer, NORM1_BIAS));
     linear_forward(model, &p.qkv, b->qkv, b->normed1, p.rows);
-    ops->attention(ops, &p.heads, b->mixed, b->weights, b->qkv);
+    ops->attention(ops, &p.heads, b->mixed, b->weights, &x);
     linear_forward(model, &p.project, run->row, b->mixed, p.rows);
     drop_rows(model, layer, DROP_MIXED, run->row, run->row);
-    ops->layernorm(ops, &p.norm, b->sum1, b->normed2, b->stats2, b->in, run->row,
+    ops->norm(ops, &p.norm, b->sum1, b->normed2, b->stats2, b->in, run->row,
                    layer_param(model, layer, NORM2), layer_param(model, layer, NORM2_BIAS));
     linear_forward(model, &p.up, b->inner, b->normed2, p.rows);
     ops->gelu(ops, GELU_TANH, b->active, b->inner, p.inner);
@@ -124,20 +125,22 @@ static void block_backward(struct model *model, int layer, struct block_run *b)
     const struct block_parts p = block_parts(model, layer, &places);
     struct ops              *ops = model->ops;
     struct model_run        *run = model->run;
+    const struct qkv         x = model_qkv(model, b->qkv);
+    const struct qkv         dx = model_qkv(model, run->dqkv);
 
     linear_backward(model, &p.down, run->dinner, false,
                     drop_rows(model, layer, DROP_DOWN, run->row, run->d), b->active, p.rows);
     ops->gelu_backward(ops, GELU_TANH, run->dinner, run->dinner, b->inner, p.inner);
     linear_backward(model, &p.up, run->row, false, run->dinner, b->normed2, p.rows);
-    ops->layernorm_backward(ops, &p.norm, run->d, layer_grad(model, layer, NORM2),
+    ops->norm_backward(ops, &p.norm, run->d, layer_grad(model, layer, NORM2),
                             layer_grad(model, layer, NORM2_BIAS), run->row, b->sum1,
                             layer_param(model, layer, NORM2), b->stats2, run->d);
     linear_backward(model, &p.project, run->row, false,
                     drop_rows(model, layer, DROP_MIXED, run->dqkv, run->d), b->mixed, p.rows);
-    ops->attention_backward(ops, &p.heads, run->dqkv, run->dweights, run->row, b->mixed, b->qkv,
+    ops->attention_backward(ops, &p.heads, &dx, run->dweights, run->row, b->mixed, &x,
                             b->weights);
     linear_backward(model, &p.qkv, run->row, false, run->dqkv, b->normed1, p.rows);
-    ops->layernorm_backward(ops, &p.norm, run->d, layer_grad(model, layer, NORM1),
+    ops->norm_backward(ops, &p.norm, run->d, layer_grad(model, layer, NORM1),
                             layer_grad(model, layer, NORM1_BIAS), run->row, b->in,
                             layer_param(model, layer, NORM1), b->stats1, run->d);
 }
@@ -146,7 +149,7 @@ static void head(struct model *model, int layer, struct head_run *h)
 {
     const struct norm norm = model_norm(model, h->count);
 
-    model->ops->layernorm(model->ops, &norm, NULL, h->normed, h->stats, h->picked, NULL,
+    model->ops->norm(model->ops, &norm, NULL, h->normed, h->stats, h->picked, NULL,
                           layer_param(model, layer, NORM), layer_param(model, layer, NORM_BIAS));
     words_forward(model, h, NULL);
 }
@@ -156,7 +159,7 @@ static void head_backward(struct model *model, int layer, struct head_run *h)
     const struct norm norm = model_norm(model, h->count);
 
     words_backward(model, h);
-    model->ops->layernorm_backward(model->ops, &norm, h->dpicked, layer_grad(model, layer, NORM),
+    model->ops->norm_backward(model->ops, &norm, h->dpicked, layer_grad(model, layer, NORM),
                                    layer_grad(model, layer, NORM_BIAS), h->dnormed, h->picked,
                                    layer_param(model, layer, NORM), h->stats, NULL);
 }

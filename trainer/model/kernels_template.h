@@ -163,7 +163,7 @@ static void norm_stats(const elem *x, int width, double epsilon, real *stats)
     stats[1] = 1 / real_sqrt(squares / (real)width + (real)epsilon);
 }
 
-static void layernorm(struct ops *ops, const struct norm *shape, void *sum, void *out,
+static void norm(struct ops *ops, const struct norm *shape, void *sum, void *out,
                       void *stats, const void *x, const void *y, const void *weight,
                       const void *bias)
 {
@@ -249,7 +249,7 @@ static void norm_dweight(const struct norm *shape, elem *dweight, elem *dbias, c
     }
 }
 
-static void layernorm_backward(struct ops *ops, const struct norm *shape, void *dx,
+static void norm_backward(struct ops *ops, const struct norm *shape, void *dx,
                                void *dweight, void *dbias, const void *dout, const void *x,
                                const void *weight, const void *stats, const void *more)
 {
@@ -486,8 +486,8 @@ const struct kernels TABLE = {
         .bias_backward = bias_backward,
         .embed = embed,
         .embed_backward = embed_backward,
-        .layernorm = layernorm,
-        .layernorm_backward = layernorm_backward,
+        .norm = norm,
+        .norm_backward = norm_backward,
         .add = add,
         .gelu = gelu,
         .gelu_backward = gelu_backward,

@@ -203,7 +203,10 @@ static void release_head(struct model *model)
 
 struct norm model_norm(const struct model *model, int rows)
 {
-    return (struct norm){ .rows = rows, .width = model->config.width,
+    const int width = model->config.width;
+
+    return (struct norm){ .rows = rows, .width = width, .each = 1, .x_row = width,
+                          .out_row = width, .centered = true,
                           .epsilon = model->config.norm_epsilon };
 }
 
@@ -212,7 +215,18 @@ struct attention model_attention(const struct model *model, int layer)
     return (struct attention){ .sequences = model->run->sequences,
                                .length = model->run->length,
                                .heads = model->config.heads,
+                               .kv_heads = model->config.heads,
                                .head_width = model->config.width / model->config.heads,
                                .causal = model->config.kind == MODEL_GPT2,
                                .drop = model_dropout(model, layer, DROP_WEIGHTS) };
+}
+
+struct qkv model_qkv(const struct model *model, void *rows)
+{
+    const size_t size = dtype_size(model->type);
+    const int    width = model->config.width;
+
+    return (struct qkv){ .q = rows, .k = (char *)rows + (size_t)width * size,
+                         .v = (char *)rows + (size_t)(2 * width) * size,
+                         .q_row = 3 * width, .k_row = 3 * width, .v_row = 3 * width };
 }

@@ -82,6 +82,9 @@ void model_add_param(struct model *model, const char *name, size_t rows, size_t 
 struct norm      model_norm(const struct model *model, int rows);
 struct attention model_attention(const struct model *model, int layer);
 
+/* Returns where rows that a block's first product wrote have their queries, keys and values. */
+struct qkv model_qkv(const struct model *model, void *rows);
+
 /* Where dropout applies: the sum of the embeddings; attention's weights; the output of
  * attention; the output of a block's second half. */
 enum drop_site { DROP_EMBEDDED, DROP_WEIGHTS, DROP_MIXED, DROP_DOWN, DROP_SITES };

@@ -41,18 +41,48 @@ struct dropout {
     uint32_t site;   /* below 65536; each site drops different elements */
 };
 
-/* A row of qkv has the queries, keys and values of all heads side by side. */
+/* Heads attend on their own. Query head h uses key and value head h / (heads / kv_heads). */
 struct attention {
-    int  sequences, length, heads, head_width;
+    int  sequences, length;
+    int  heads, kv_heads; /* heads: of queries, a multiple of kv_heads */
+    int  head_width;
     bool causal; /* tokens do not attend to later tokens */
+
+    /* Only if causal. A token attends to itself and to the window - 1 tokens before it; 0: to
+     * all before it. But never to tokens of other documents: begins[i] is the first token of
+     * token i's document, as its number in the sequence. NULL: a sequence is one document. */
+    int            window;
+    const int32_t *begins; /* [sequences][length], in the host's memory */
+
     struct dropout drop; /* of the weights */
+};
+
+/* Where a token has its queries, keys and values, each with all heads side by side. Rows are
+ * the elements from one token to the next. */
+struct qkv {
+    void *q, *k, *v;
+    int   q_row, k_row, v_row;
 };
 
 enum gelu { GELU_ERF, GELU_TANH };
 
+/* A row has several vectors side by side, which are normed one by one, with the same weight. */
 struct norm {
-    int    rows, width;
+    int    rows, width; /* width: of a vector */
+    int    each;        /* vectors in a row */
+    int    x_row;       /* elements from one row of x to the next */
+    int    out_row;     /* likewise of out, and of dout and dx in the backward pass */
+    bool   centered;    /* LayerNorm: subtract the mean; RMSNorm does not */
     double epsilon;
+};
+
+/* Rotary embeddings: each head's elements i and i + head_width / 2 are a point in the plane,
+ * which turns by an angle that depends on i and on the token's position in its sequence. */
+struct rotary {
+    int  rows, length; /* token i has position i % length */
+    int  heads, head_width;
+    int  row;  /* elements from one token to the next */
+    bool back; /* turn the other way: the backward pass */
 };
 
 struct ops {
@@ -74,39 +104,52 @@ struct ops {
                    const void *bias, void *c);
     void (*bias_backward)(struct ops *ops, void *dbias, const void *dout, int rows, int width);
 
-    /* out[i] = words[tokens[i]] + positions[first + i % length] + type, which may be NULL. */
+    /* out[i] = words[tokens[i]] + positions[i % length] + type. positions, type and dpositions
+     * may be NULL. */
     void (*embed)(struct ops *ops, void *out, const int32_t *tokens, const void *words,
                   const void *positions, const void *type, int rows, int length, int width);
     void (*embed_backward)(struct ops *ops, void *dwords, void *dpositions, const void *dout,
                            const int32_t *tokens, int rows, int length, int width);
 
     /* sum = x + y, out = normed sum * weight + bias. y NULL: uses x as the sum and does not
-     * write sum. stats: two numbers per row. */
-    void (*layernorm)(struct ops *ops, const struct norm *shape, void *sum, void *out,
-                      void *stats, const void *x, const void *y, const void *weight,
-                      const void *bias);
-    /* x: the norm's input. dx = its gradient + more; more may be NULL or dx itself. */
-    void (*layernorm_backward)(struct ops *ops, const struct norm *shape, void *dx,
-                               void *dweight, void *dbias, const void *dout, const void *x,
-                               const void *weight, const void *stats, const void *more);
+     * write sum. With y, rows are single vectors without space between them. bias may be NULL.
+     * stats: two numbers per vector. */
+    void (*norm)(struct ops *ops, const struct norm *shape, void *sum, void *out, void *stats,
+                 const void *x, const void *y, const void *weight, const void *bias);
+    /* x: the norm's input. dx = its gradient + more, which may be NULL; dout and more may be dx
+     * itself. dbias may be NULL. */
+    void (*norm_backward)(struct ops *ops, const struct norm *shape, void *dx, void *dweight,
+                          void *dbias, const void *dout, const void *x, const void *weight,
+                          const void *stats, const void *more);
+
+    /* In place. table: [length][head_width / 2] pairs of numbers of stat_size bytes, the cosine
+     * and the sine, both times the model's factor. */
+    void (*rotate)(struct ops *ops, const struct rotary *shape, void *x, const void *table);
 
     void (*add)(struct ops *ops, void *out, const void *a, const void *b, size_t count);
     void (*gelu)(struct ops *ops, enum gelu kind, void *out, const void *x, size_t count);
     void (*gelu_backward)(struct ops *ops, enum gelu kind, void *dx, const void *dout,
                           const void *x, size_t count);
 
+    /* A row of x has a gate and a value side by side, each of width elements:
+     * out = gate / (1 + e^-gate) * value. */
+    void (*swiglu)(struct ops *ops, void *out, const void *x, int rows, int width);
+    void (*swiglu_backward)(struct ops *ops, void *dx, const void *dout, const void *x, int rows,
+                            int width);
+
     /* each: elements per sequence. out may be x. It is its own backward pass. */
     void (*dropout)(struct ops *ops, const struct dropout *drop, void *out, const void *x,
                     int sequences, size_t each);
 
-    /* weights: attention_bytes() bytes that forward keeps for backward. In backward, dweights
-     * is scratch memory of the same size, and out is forward's output. */
+    /* Rows of out have the heads' outputs side by side. kept: attention_bytes() bytes, whose
+     * number grows with the length and not with its square, that forward keeps for backward. In
+     * backward, scratch is memory of the same size, and out is forward's output. */
     size_t (*attention_bytes)(struct ops *ops, const struct attention *shape);
-    void (*attention)(struct ops *ops, const struct attention *shape, void *out, void *weights,
-                      const void *qkv);
-    void (*attention_backward)(struct ops *ops, const struct attention *shape, void *dqkv,
-                               void *dweights, const void *dout, const void *out,
-                               const void *qkv, const void *weights);
+    void (*attention)(struct ops *ops, const struct attention *shape, void *out, void *kept,
+                      const struct qkv *x);
+    void (*attention_backward)(struct ops *ops, const struct attention *shape,
+                               const struct qkv *dx, void *scratch, const void *dout,
+                               const void *out, const struct qkv *x, const void *kept);
 
     /* Returns the sum of the rows' losses. stats: one number per row. Targets must be below
      * width. */

@@ -36,10 +36,10 @@ static void                  matmul(struct ops *ops, const struct matmul *shape,
                                     const void *b, const void *bias, void *c);
 static size_t attention_bytes(struct ops *ops, const struct attention *shape);
 static void   attention(struct ops *ops, const struct attention *shape, void *out, void *weights,
-                        const void *qkv);
-static void   attention_backward(struct ops *ops, const struct attention *shape, void *dqkv,
-                                 void *dweights, const void *dout, const void *out,
-                                 const void *qkv, const void *weights);
+                        const struct qkv *x);
+static void   attention_backward(struct ops *ops, const struct attention *shape,
+                                 const struct qkv *dx, void *dweights, const void *dout,
+                                 const void *out, const struct qkv *x, const void *weights);
 static struct matmul heads_to_weights(const struct attention *s, int row_of_a);
 static struct matmul weights_to_heads(const struct attention *s, bool turned, int row_of_b,
                                       int row_of_c);
@@ -194,8 +194,9 @@ static void drop_weights(struct ops *ops, const struct attention *s, void *out, 
 
 /* weights = softmax(Q K^T / sqrt(head width)), out = weights V. */
 static void attention(struct ops *ops, const struct attention *s, void *out, void *weights,
-                      const void *qkv)
+                      const struct qkv *x)
 {
+    const void         *qkv = x->q;
     const int           width = s->heads * s->head_width;
     const int           rows = s->sequences * s->heads * s->length;
     const struct matmul scores = heads_to_weights(s, 3 * width);
@@ -208,10 +209,12 @@ static void attention(struct ops *ops, const struct attention *s, void *out, voi
     ops->matmul(ops, &mix, dropped(ops, s, weights), part(ops, qkv, s, 2), NULL, out);
 }
 
-static void attention_backward(struct ops *ops, const struct attention *s, void *dqkv,
-                               void *dweights, const void *dout, const void *out,
-                               const void *qkv, const void *weights)
+static void attention_backward(struct ops *ops, const struct attention *s,
+                               const struct qkv *dx, void *dweights, const void *dout,
+                               const void *out, const struct qkv *x, const void *weights)
 {
+    const void         *qkv = x->q;
+    void               *dqkv = dx->q;
     const int           width = s->heads * s->head_width;
     const int           rows = s->sequences * s->heads * s->length;
     const struct matmul to_weights = heads_to_weights(s, width);

@@ -14,49 +14,136 @@
 #include "unit/trainer/model/op_subjects.h"
 #include "xalloc.h"
 
-#define SUBJECT_SCRATCH 131072 /* bytes */
-#define PRODUCT_MAX     8192  /* elements of a matrix */
-
 /* What forward leaves for backward. */
-static void *scratch[SUBJECT_INPUTS];
-
-/* The same numbers in every run, from -1 to 1. */
-double subject_number(uint64_t *state)
-{
-    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (double)(*state >> 33) / (double)(1u << 30) - 1;
-}
+static void **const scratch = subject_scratch;
 
 /* ---- subjects ---- */
 
 #define ROWS  6
 #define WIDTH 10
 
-static const struct norm norm = { .rows = ROWS, .width = WIDTH, .epsilon = 1e-5 };
+static const struct norm norm = { .rows = ROWS, .width = WIDTH, .each = 1, .x_row = WIDTH,
+                                .out_row = WIDTH, .centered = true, .epsilon = 1e-5 };
 
 static void norm_forward(struct ops *ops, void **in, void *out)
 {
-    ops->layernorm(ops, &norm, NULL, out, scratch[0], in[0], NULL, in[1], in[2]);
+    ops->norm(ops, &norm, NULL, out, scratch[0], in[0], NULL, in[1], in[2]);
 }
 
 static void norm_backward(struct ops *ops, void **in, const void *dout, void **din)
 {
-    ops->layernorm_backward(ops, &norm, din[0], din[1], din[2], dout, in[0], in[1], scratch[0],
+    ops->norm_backward(ops, &norm, din[0], din[1], din[2], dout, in[0], in[1], scratch[0],
                             NULL);
 }
 
 /* With two terms, whose sum is used once more past the norm. */
 static void add_norm_forward(struct ops *ops, void **in, void *out)
 {
-    ops->layernorm(ops, &norm, scratch[1], out, scratch[0], in[0], in[3], in[1], in[2]);
+    ops->norm(ops, &norm, scratch[1], out, scratch[0], in[0], in[3], in[1], in[2]);
     ops->add(ops, out, out, scratch[1], ROWS * WIDTH);
 }
 
 static void add_norm_backward(struct ops *ops, void **in, const void *dout, void **din)
 {
-    ops->layernorm_backward(ops, &norm, din[0], din[1], din[2], dout, scratch[1], in[1],
+    ops->norm_backward(ops, &norm, din[0], din[1], din[2], dout, scratch[1], in[1],
                             scratch[0], dout);
     ops->add(ops, din[3], din[0], din[3], ROWS * WIDTH);
+}
+
+/* RMSNorm, with the sum of two terms. */
+static const struct norm rms = { .rows = ROWS, .width = WIDTH, .each = 1, .x_row = WIDTH,
+                                 .out_row = WIDTH, .epsilon = 1e-5 };
+
+static void rms_forward(struct ops *ops, void **in, void *out)
+{
+    ops->norm(ops, &rms, scratch[1], out, scratch[0], in[0], in[2], in[1], NULL);
+    ops->add(ops, out, out, scratch[1], ROWS * WIDTH);
+}
+
+static void rms_backward(struct ops *ops, void **in, const void *dout, void **din)
+{
+    ops->norm_backward(ops, &rms, din[0], din[1], NULL, dout, scratch[1], in[1], scratch[0],
+                       dout);
+    ops->add(ops, din[2], din[0], din[2], ROWS * WIDTH);
+}
+
+/* Three heads in the middle of rows, as Qwen3 norms its queries. */
+#define HEADS_ROW 17
+#define HEADS_OUT 13
+
+static const struct norm heads_norm = { .rows = ROWS, .width = 4, .each = 3, .x_row = HEADS_ROW,
+                                        .out_row = HEADS_OUT, .epsilon = 1e-5 };
+
+static void heads_norm_forward(struct ops *ops, void **in, void *out)
+{
+    ops->zero(ops, out, ROWS * HEADS_OUT * dtype_size(ops->type));
+    ops->norm(ops, &heads_norm, NULL, out, scratch[0],
+              (char *)in[0] + 2 * dtype_size(ops->type), NULL, in[1], NULL);
+}
+
+/* In place: dx is dout. */
+static void heads_norm_backward(struct ops *ops, void **in, const void *dout, void **din)
+{
+    const size_t size = dtype_size(ops->type);
+    int          i;
+
+    ops->zero(ops, scratch[1], ROWS * HEADS_OUT * size);
+    ops->add(ops, scratch[1], scratch[1], dout, ROWS * HEADS_OUT);
+    ops->norm_backward(ops, &heads_norm, scratch[1], din[1], NULL, scratch[1],
+                       (char *)in[0] + 2 * size, in[1], scratch[0], NULL);
+    for (i = 0; i < ROWS; i++)
+        ops->gather(ops, (char *)din[0] + ((size_t)i * HEADS_ROW + 2) * size,
+                    (char *)scratch[1] + (size_t)i * HEADS_OUT * size, (int32_t[]){ 0 }, 1, 12);
+}
+
+static void swiglu_forward(struct ops *ops, void **in, void *out)
+{
+    ops->swiglu(ops, out, in[0], ROWS, WIDTH);
+}
+
+static void swiglu_backward(struct ops *ops, void **in, const void *dout, void **din)
+{
+    ops->swiglu_backward(ops, din[0], dout, in[0], ROWS, WIDTH);
+}
+
+/* Two heads of six in rows of 13, at three positions. */
+static const struct rotary rotary = { .rows = ROWS, .length = 3, .heads = 2, .head_width = 6,
+                                      .row = 13 };
+
+static void rotate(struct ops *ops, bool back, void *out, const void *x)
+{
+    struct rotary shape = rotary;
+    double        table[3][3][2];
+    float         narrow[3][3][2];
+    int           i, j;
+
+    for (i = 0; i < 3; i++) {
+        for (j = 0; j < 3; j++) {
+            table[i][j][0] = 1.25 * cos(i * (j + 0.5));
+            table[i][j][1] = 1.25 * sin(i * (j + 0.5));
+            narrow[i][j][0] = (float)table[i][j][0];
+            narrow[i][j][1] = (float)table[i][j][1];
+        }
+    }
+    if (ops->stat_size == sizeof(double))
+        ops->write(ops, scratch[3], table, sizeof table);
+    else
+        ops->write(ops, scratch[3], narrow, sizeof narrow);
+    shape.back = back;
+    ops->zero(ops, out, ROWS * 13 * dtype_size(ops->type));
+    ops->add(ops, out, out, x, ROWS * 13);
+    ops->rotate(ops, &shape, out, scratch[3]);
+}
+
+static void rotate_forward(struct ops *ops, void **in, void *out)
+{
+    rotate(ops, false, out, in[0]);
+}
+
+static void rotate_backward(struct ops *ops, void **in, const void *dout, void **din)
+{
+    (void)in;
+    rotate(ops, true, din[0], dout);
 }
 
 static void gelu_tanh_forward(struct ops *ops, void **in, void *out)
@@ -101,71 +188,127 @@ static void linear_backward(struct ops *ops, void **in, const void *dout, void *
     ops->bias_backward(ops, din[2], dout, ROWS, OUT);
 }
 
-static const struct attention causal = { .sequences = 2, .length = 5, .heads = 3,
-                                         .head_width = 4, .causal = true };
-static const struct attention both_ways = { .sequences = 2, .length = 5, .heads = 3,
-                                            .head_width = 4 };
-#define QKV (2 * 5 * 3 * 3 * 4)
+/* ---- attention ---- */
 
-static void causal_forward(struct ops *ops, void **in, void *out)
+/* In a row, first the queries, then the keys, then the values. */
+static struct qkv qkv_of(struct ops *ops, const struct attention *s, void *rows)
 {
-    ops->attention(ops, &causal, out, scratch[0], in[0]);
+    const int    q = s->heads * s->head_width, k = s->kv_heads * s->head_width;
+    const size_t size = dtype_size(ops->type);
+
+    return (struct qkv){ .q = rows, .k = (char *)rows + (size_t)q * size,
+                         .v = (char *)rows + (size_t)(q + k) * size,
+                         .q_row = q + 2 * k, .k_row = q + 2 * k, .v_row = q + 2 * k };
 }
 
-static void causal_backward(struct ops *ops, void **in, const void *dout, void **din)
+static void attend(struct ops *ops, const struct attention *s, void *rows, void *out)
 {
-    ops->attention(ops, &causal, scratch[2], scratch[0], in[0]);
-    ops->attention_backward(ops, &causal, din[0], scratch[1], dout, scratch[2], in[0],
-                            scratch[0]);
+    const struct qkv x = qkv_of(ops, s, rows);
+
+    ops->attention(ops, s, out, scratch[0], &x);
 }
 
-static void both_ways_forward(struct ops *ops, void **in, void *out)
+static void attend_backward(struct ops *ops, const struct attention *s, void *rows,
+                            const void *dout, void *drows)
 {
-    ops->attention(ops, &both_ways, out, scratch[0], in[0]);
+    const struct qkv x = qkv_of(ops, s, rows), dx = qkv_of(ops, s, drows);
+
+    ops->attention(ops, s, scratch[2], scratch[0], &x);
+    ops->attention_backward(ops, s, &dx, scratch[1], dout, scratch[2], &x, scratch[0]);
 }
 
-static void both_ways_backward(struct ops *ops, void **in, const void *dout, void **din)
-{
-    ops->attention(ops, &both_ways, scratch[2], scratch[0], in[0]);
-    ops->attention_backward(ops, &both_ways, din[0], scratch[1], dout, scratch[2], in[0],
-                            scratch[0]);
-}
+/* OF(QKV, SHAPE) and OF(MIXED, SHAPE) are the elements of its rows and of its output. */
+#define OF(FUNCTION, ...) FUNCTION(__VA_ARGS__)
+#define QKV(SEQUENCES, LENGTH, HEADS, KV_HEADS, WIDTH)                                           \
+    ((SEQUENCES) * (LENGTH) * ((HEADS) + 2 * (KV_HEADS)) * (WIDTH))
+#define MIXED(SEQUENCES, LENGTH, HEADS, KV_HEADS, WIDTH)                                         \
+    ((SEQUENCES) * (LENGTH) * (HEADS) * (WIDTH))
+#define SHAPE(SEQUENCES, LENGTH, HEADS, KV_HEADS, WIDTH)                                         \
+    .sequences = (SEQUENCES), .length = (LENGTH), .heads = (HEADS), .kv_heads = (KV_HEADS),      \
+    .head_width = (WIDTH)
+#define ATTENTION(NAME, ...)                                                                     \
+    static const struct attention NAME = { __VA_ARGS__ };                                        \
+                                                                                                 \
+    static void NAME##_forward(struct ops *ops, void **in, void *out)                            \
+    {                                                                                            \
+        attend(ops, &NAME, in[0], out);                                                          \
+    }                                                                                            \
+                                                                                                 \
+    static void NAME##_backward(struct ops *ops, void **in, const void *dout, void **din)        \
+    {                                                                                            \
+        attend_backward(ops, &NAME, in[0], dout, din[0]);                                        \
+    }
 
-/* More than one tile of a GPU, with heads wider than a warp. */
-static const struct attention longer = { .sequences = 2, .length = 37, .heads = 2,
-                                         .head_width = 40, .causal = true };
-static const struct attention wider = { .sequences = 1, .length = 70, .heads = 1,
-                                        .head_width = 72 };
-#define LONGER (2 * 37 * 3 * 2 * 40)
-#define WIDER  (70 * 3 * 72)
+#define SMALL    2, 5, 3, 3, 4
+#define GROUPED  2, 6, 4, 2, 4
+#define PACKED   1, 9, 2, 1, 4
+#define LONGER   2, 37, 2, 2, 40
+#define WIDER    1, 70, 1, 1, 72
+#define GROUPS   1, 150, 6, 2, 32
+#define WINDOW   2, 140, 2, 1, 64
+#define DOCUMENT 1, 200, 4, 2, 80
 
-static void longer_forward(struct ops *ops, void **in, void *out)
-{
-    ops->attention(ops, &longer, out, scratch[0], in[0]);
-}
+static const int32_t small_begins[9] = { 0, 0, 2, 2, 2, 2, 6, 7, 7 };
+static const int32_t large_begins[200] = {
+    [5] = 5,   [6] = 5,   [7] = 5,   [8] = 5,   [9] = 5,   [10] = 10, [11] = 11,
+    [12 ... 99] = 12, [100 ... 127] = 100, [128 ... 198] = 128, [199] = 199,
+};
 
-static void longer_backward(struct ops *ops, void **in, const void *dout, void **din)
-{
-    ops->attention(ops, &longer, scratch[2], scratch[0], in[0]);
-    ops->attention_backward(ops, &longer, din[0], scratch[1], dout, scratch[2], in[0],
-                            scratch[0]);
-}
-
-static void wider_forward(struct ops *ops, void **in, void *out)
-{
-    ops->attention(ops, &wider, out, scratch[0], in[0]);
-}
-
-static void wider_backward(struct ops *ops, void **in, const void *dout, void **din)
-{
-    ops->attention(ops, &wider, scratch[2], scratch[0], in[0]);
-    ops->attention_backward(ops, &wider, din[0], scratch[1], dout, scratch[2], in[0],
-                            scratch[0]);
-}
-
-/* With dropout: of each element by itself, and of attention's weights. */
+/* Of elements, and of attention's weights. */
 static const struct dropout drop = { .rate = 0.3, .seed = 0x123456789abc, .sample = 41,
                                      .site = 9 };
+#define DROP .drop = { .rate = 0.3, .seed = 0x123456789abc, .sample = 41, .site = 9 }
+
+ATTENTION(causal, OF(SHAPE, SMALL), .causal = true)
+ATTENTION(both_ways, OF(SHAPE, SMALL))
+ATTENTION(grouped, OF(SHAPE, GROUPED), .causal = true)
+ATTENTION(grouped_both_ways, OF(SHAPE, GROUPED))
+ATTENTION(windowed, OF(SHAPE, GROUPED), .causal = true, .window = 3)
+ATTENTION(packed, OF(SHAPE, PACKED), .causal = true, .begins = small_begins)
+ATTENTION(packed_window, OF(SHAPE, PACKED), .causal = true, .begins = small_begins,
+          .window = 2)
+ATTENTION(dropped, OF(SHAPE, SMALL), .causal = true, DROP)
+ATTENTION(dropped_grouped, OF(SHAPE, GROUPED), .causal = true, .window = 4, DROP)
+
+/* More than one tile, with heads wider than a warp of a GPU. */
+ATTENTION(longer, OF(SHAPE, LONGER), .causal = true)
+ATTENTION(dropped_longer, OF(SHAPE, LONGER), .causal = true, DROP)
+ATTENTION(wider, OF(SHAPE, WIDER))
+ATTENTION(groups, OF(SHAPE, GROUPS), .causal = true)
+ATTENTION(groups_both_ways, OF(SHAPE, GROUPS))
+ATTENTION(window, OF(SHAPE, WINDOW), .causal = true, .window = 50)
+ATTENTION(document, OF(SHAPE, DOCUMENT), .causal = true, .begins = large_begins)
+ATTENTION(document_window, OF(SHAPE, DOCUMENT), .causal = true, .begins = large_begins,
+          .window = 33, DROP)
+
+/* Queries and keys in one array, and values in the rows of another. */
+#define APART_ROW (4 * (4 + 2 + 2) + 3)
+
+static struct qkv apart(struct ops *ops, void *turned, void *rows)
+{
+    const size_t size = dtype_size(ops->type);
+
+    return (struct qkv){ .q = turned, .k = (char *)turned + 16 * size, .q_row = 24, .k_row = 24,
+                         .v = (char *)rows + 24 * size, .v_row = APART_ROW };
+}
+
+static void apart_forward(struct ops *ops, void **in, void *out)
+{
+    const struct qkv x = apart(ops, in[0], in[1]);
+
+    ops->attention(ops, &grouped, out, scratch[0], &x);
+}
+
+static void apart_backward(struct ops *ops, void **in, const void *dout, void **din)
+{
+    const struct qkv x = apart(ops, in[0], in[1]), dx = apart(ops, din[0], scratch[3]);
+
+    /* The gradient of values is added, as the tests' inputs other than the first ask. */
+    ops->zero(ops, scratch[3], 12 * APART_ROW * dtype_size(ops->type));
+    ops->attention(ops, &grouped, scratch[2], scratch[0], &x);
+    ops->attention_backward(ops, &grouped, &dx, scratch[1], dout, scratch[2], &x, scratch[0]);
+    ops->add(ops, din[1], din[1], scratch[3], 12 * APART_ROW);
+}
 
 static void dropout_forward(struct ops *ops, void **in, void *out)
 {
@@ -178,55 +321,33 @@ static void dropout_backward(struct ops *ops, void **in, const void *dout, void 
     ops->dropout(ops, &drop, din[0], dout, 2, ROWS * WIDTH / 2 - 1);
 }
 
-static void dropped_attention_forward(struct ops *ops, void **in, void *out)
-{
-    struct attention shape = causal;
-
-    shape.drop = drop;
-    ops->attention(ops, &shape, out, scratch[0], in[0]);
-}
-
-static void dropped_attention_backward(struct ops *ops, void **in, const void *dout, void **din)
-{
-    struct attention shape = causal;
-
-    shape.drop = drop;
-    ops->attention(ops, &shape, scratch[2], scratch[0], in[0]);
-    ops->attention_backward(ops, &shape, din[0], scratch[1], dout, scratch[2], in[0],
-                            scratch[0]);
-}
-
-static void dropped_longer_forward(struct ops *ops, void **in, void *out)
-{
-    struct attention shape = longer;
-
-    shape.drop = drop;
-    ops->attention(ops, &shape, out, scratch[0], in[0]);
-}
-
-static void dropped_longer_backward(struct ops *ops, void **in, const void *dout, void **din)
-{
-    struct attention shape = longer;
-
-    shape.drop = drop;
-    ops->attention(ops, &shape, scratch[2], scratch[0], in[0]);
-    ops->attention_backward(ops, &shape, din[0], scratch[1], dout, scratch[2], in[0],
-                            scratch[0]);
-}
-
 /* More rows and columns than a block of a GPU has. */
-static const struct norm large_norm = { .rows = 77, .width = 70, .epsilon = 1e-5 };
+static const struct norm large_norm = { .rows = 77, .width = 70, .each = 1, .x_row = 70,
+                                        .out_row = 70, .centered = true, .epsilon = 1e-5 };
+static const struct norm large_rms = { .rows = 77, .width = 35, .each = 2, .x_row = 70,
+                                       .out_row = 70, .epsilon = 1e-6 };
 #define LARGE (77 * 70)
 
 static void large_norm_forward(struct ops *ops, void **in, void *out)
 {
-    ops->layernorm(ops, &large_norm, NULL, out, scratch[0], in[0], NULL, in[1], in[2]);
+    ops->norm(ops, &large_norm, NULL, out, scratch[0], in[0], NULL, in[1], in[2]);
 }
 
 static void large_norm_backward(struct ops *ops, void **in, const void *dout, void **din)
 {
-    ops->layernorm_backward(ops, &large_norm, din[0], din[1], din[2], dout, in[0], in[1],
-                            scratch[0], NULL);
+    ops->norm_backward(ops, &large_norm, din[0], din[1], din[2], dout, in[0], in[1], scratch[0],
+                       NULL);
+}
+
+static void large_rms_forward(struct ops *ops, void **in, void *out)
+{
+    ops->norm(ops, &large_rms, NULL, out, scratch[0], in[0], NULL, in[1], NULL);
+}
+
+static void large_rms_backward(struct ops *ops, void **in, const void *dout, void **din)
+{
+    ops->norm_backward(ops, &large_rms, din[0], din[1], NULL, dout, in[0], in[1], scratch[0],
+                       NULL);
 }
 
 #define WORDS  9
@@ -246,6 +367,18 @@ static void embed_backward(struct ops *ops, void **in, const void *dout, void **
     ops->bias_backward(ops, din[2], dout, ROWS, WIDTH);
 }
 
+/* Words alone. */
+static void words_forward(struct ops *ops, void **in, void *out)
+{
+    ops->embed(ops, out, tokens, in[1], NULL, NULL, ROWS, LENGTH, WIDTH);
+}
+
+static void words_backward(struct ops *ops, void **in, const void *dout, void **din)
+{
+    (void)in;
+    ops->embed_backward(ops, din[1], NULL, dout, tokens, ROWS, LENGTH, WIDTH);
+}
+
 static const int32_t picked[3] = { 5, 0, 2 };
 
 static void gather_forward(struct ops *ops, void **in, void *out)
@@ -260,223 +393,47 @@ static void gather_backward(struct ops *ops, void **in, const void *dout, void *
     ops->scatter(ops, din[0], dout, picked, 3, WIDTH);
 }
 
+#define ATTENDS(NAME, TEXT, SHAPE)                                                               \
+    { TEXT, { OF(QKV, SHAPE) }, OF(MIXED, SHAPE), NAME##_forward, NAME##_backward }
+
 const struct subject subjects[] = {
     { "layernorm", { ROWS * WIDTH, WIDTH, WIDTH }, ROWS * WIDTH, norm_forward, norm_backward },
     { "layernorm of a sum", { ROWS * WIDTH, WIDTH, WIDTH, ROWS * WIDTH }, ROWS * WIDTH,
       add_norm_forward, add_norm_backward },
+    { "rmsnorm of a sum", { ROWS * WIDTH, WIDTH, ROWS * WIDTH }, ROWS * WIDTH, rms_forward,
+      rms_backward },
+    { "rmsnorm of heads", { ROWS * HEADS_ROW, 4 }, ROWS * HEADS_OUT, heads_norm_forward,
+      heads_norm_backward },
     { "gelu by tanh", { ROWS * WIDTH }, ROWS * WIDTH, gelu_tanh_forward, gelu_tanh_backward },
     { "gelu by erf", { ROWS * WIDTH }, ROWS * WIDTH, gelu_erf_forward, gelu_erf_backward },
+    { "swiglu", { 2 * ROWS * WIDTH }, ROWS * WIDTH, swiglu_forward, swiglu_backward },
+    { "rotary embeddings", { ROWS * 13 }, ROWS * 13, rotate_forward, rotate_backward },
     { "linear", { ROWS * WIDTH, WIDTH * OUT, OUT }, ROWS * OUT, linear_forward, linear_backward },
-    { "causal attention", { QKV }, QKV / 3, causal_forward, causal_backward },
-    { "attention", { QKV }, QKV / 3, both_ways_forward, both_ways_backward },
     { "embedding", { WORDS * WIDTH, LENGTH * WIDTH, WIDTH }, ROWS * WIDTH, embed_forward,
       embed_backward },
+    { "embedding of words", { 0, WORDS * WIDTH }, ROWS * WIDTH, words_forward, words_backward },
     { "gather", { ROWS * WIDTH }, 3 * WIDTH, gather_forward, gather_backward },
     { "dropout", { ROWS * WIDTH - 2 }, ROWS * WIDTH - 2, dropout_forward, dropout_backward },
-    { "attention with dropout", { QKV }, QKV / 3, dropped_attention_forward,
-      dropped_attention_backward },
-    { "longer attention", { LONGER }, LONGER / 3, longer_forward, longer_backward },
-    { "longer attention with dropout", { LONGER }, LONGER / 3, dropped_longer_forward,
-      dropped_longer_backward },
-    { "wider attention", { WIDER }, WIDER / 3, wider_forward, wider_backward },
+    ATTENDS(causal, "causal attention", SMALL),
+    ATTENDS(both_ways, "attention", SMALL),
+    ATTENDS(grouped, "attention of groups", GROUPED),
+    ATTENDS(grouped_both_ways, "attention of groups, both ways", GROUPED),
+    { "attention, values apart", { 12 * 24, 12 * APART_ROW }, 12 * 16, apart_forward,
+      apart_backward },
+    ATTENDS(windowed, "attention in a window", GROUPED),
+    ATTENDS(packed, "attention in documents", PACKED),
+    ATTENDS(packed_window, "attention in documents and a window", PACKED),
+    ATTENDS(dropped, "attention with dropout", SMALL),
+    ATTENDS(dropped_grouped, "attention of groups with dropout", GROUPED),
+    ATTENDS(longer, "longer attention", LONGER),
+    ATTENDS(dropped_longer, "longer attention with dropout", LONGER),
+    ATTENDS(wider, "wider attention", WIDER),
+    ATTENDS(groups, "longer attention of groups", GROUPS),
+    ATTENDS(groups_both_ways, "longer attention of groups, both ways", GROUPS),
+    ATTENDS(window, "longer attention in a window", WINDOW),
+    ATTENDS(document, "longer attention in documents", DOCUMENT),
+    ATTENDS(document_window, "longer attention in documents and a window", DOCUMENT),
     { "large layernorm", { LARGE, 70, 70 }, LARGE, large_norm_forward, large_norm_backward },
+    { "large rmsnorm", { LARGE, 35 }, LARGE, large_rms_forward, large_rms_backward },
 };
-const size_t small_subjects = 11, all_subjects = sizeof subjects / sizeof subjects[0];
-
-/* ---- how they are looked at ---- */
-
-static size_t bytes_of(const struct ops *ops, size_t count)
-{
-    return count * dtype_size(ops->type);
-}
-
-static void put(enum dtype type, void *array, size_t i, double value)
-{
-    if (type == DTYPE_DOUBLE)
-        ((double *)array)[i] = value;
-    else if (type == DTYPE_FLOAT)
-        ((float *)array)[i] = (float)value;
-    else if (type == DTYPE_HALF)
-        ((uint16_t *)array)[i] = float_to_half((float)value);
-    else
-        ((uint16_t *)array)[i] = float_to_bfloat16((float)value);
-}
-
-static double get(enum dtype type, const void *array, size_t i)
-{
-    if (type == DTYPE_DOUBLE)
-        return ((const double *)array)[i];
-    if (type == DTYPE_FLOAT)
-        return (double)((const float *)array)[i];
-    if (type == DTYPE_HALF)
-        return (double)half_to_float(((const uint16_t *)array)[i]);
-    return (double)bfloat16_to_float(((const uint16_t *)array)[i]);
-}
-
-/* Numbers at random, as bfloat16 can hold them. */
-static void *numbers(struct ops *ops, size_t count, double range, uint64_t *random)
-{
-    void  *host = xcalloc(count + 1, sizeof(double));
-    void  *memory = ops->alloc(ops, bytes_of(ops, count));
-    size_t i;
-
-    for (i = 0; i < count; i++)
-        put(ops->type, host, i,
-            (double)bfloat16_to_float(float_to_bfloat16((float)(range * subject_number(random)))));
-    ops->write(ops, memory, host, bytes_of(ops, count));
-    free(host);
-    return memory;
-}
-
-void subject_make(struct arrays *arrays, const struct subject *subject, struct ops *ops)
-{
-    uint64_t random = 7;
-    size_t   i;
-
-    for (i = 0; i < SUBJECT_INPUTS; i++) {
-        arrays->in[i] = numbers(ops, subject->size[i], 2, &random);
-        arrays->din[i] = ops->alloc(ops, bytes_of(ops, subject->size[i]));
-        ops->zero(ops, arrays->din[i], bytes_of(ops, subject->size[i]));
-        arrays->scratch[i] = scratch[i] = ops->alloc(ops, SUBJECT_SCRATCH);
-    }
-    arrays->out = ops->alloc(ops, bytes_of(ops, subject->out));
-    arrays->dout = numbers(ops, subject->out, 1, &random);
-}
-
-void subject_drop(struct arrays *arrays, struct ops *ops)
-{
-    size_t i;
-
-    for (i = 0; i < SUBJECT_INPUTS; i++) {
-        ops->release(ops, arrays->in[i]);
-        ops->release(ops, arrays->din[i]);
-        ops->release(ops, arrays->scratch[i]);
-    }
-    ops->release(ops, arrays->out);
-    ops->release(ops, arrays->dout);
-}
-
-struct ops *subject_ops(enum dtype type)
-{
-    struct error err;
-    struct ops  *ops = ops_cpu_new(type, &err);
-
-    if (ops == NULL)
-        fail_msg("%s", err.text);
-    return ops;
-}
-
-void subject_fine(struct ops *ops)
-{
-    struct error err = { "" };
-
-    if (ops->check(ops, &err) < 0)
-        fail_msg("%s", err.text);
-}
-
-static void compare(const struct subject *subject, const char *what, struct ops *ops,
-                    const void *memory, const double *want, size_t count, double tolerance)
-{
-    void  *host = xcalloc(count + 1, sizeof(double));
-    double got;
-    size_t i;
-
-    ops->read(ops, host, memory, bytes_of(ops, count));
-    for (i = 0; i < count; i++) {
-        got = get(ops->type, host, i);
-        if (!(fabs(got - want[i]) <= tolerance * fmax(1, fabs(want[i]))))
-            fail_msg("%s, %s, %s, element %zu: %.9g is not %.9g", subject->name, ops->name, what,
-                     i, got, want[i]);
-    }
-    free(host);
-}
-
-void subjects_compare(struct ops *ops, double tolerance)
-{
-    struct ops   *exact = subject_ops(DTYPE_DOUBLE);
-    struct arrays got, want;
-    size_t        s, i;
-
-    for (s = 0; s < all_subjects; s++) {
-        subject_make(&want, &subjects[s], exact);
-        subjects[s].forward(exact, want.in, want.out);
-        subjects[s].backward(exact, want.in, want.dout, want.din);
-        subject_make(&got, &subjects[s], ops);
-        subjects[s].forward(ops, got.in, got.out);
-        subjects[s].backward(ops, got.in, got.dout, got.din);
-        subject_fine(ops);
-        compare(&subjects[s], "output", ops, got.out, want.out, subjects[s].out, tolerance);
-        for (i = 0; i < SUBJECT_INPUTS; i++)
-            compare(&subjects[s], "gradient", ops, got.din[i], want.din[i], subjects[s].size[i],
-                    tolerance);
-        subject_drop(&got, ops);
-        subject_drop(&want, exact);
-    }
-    exact->free(exact);
-}
-
-/* bits: at, bt, add, whether there is a bias, whether there are two products. */
-static struct matmul product_of(const int size[3], int bits)
-{
-    const int     m = size[0], n = size[1], k = size[2], at = bits & 1, bt = bits >> 1 & 1;
-    struct matmul shape = { .m = m, .n = n, .k = k, .at = at, .bt = bt, .add = bits >> 2 & 1,
-                            .lda = at ? m : k, .ldb = bt ? k : n, .ldc = n, .batch = { 1, 1 } };
-
-    if (bits & 16) {
-        shape.batch[m % 2] = 2;
-        shape.sa[0] = shape.sa[1] = (long)m * k;
-        shape.sb[0] = shape.sb[1] = (long)k * n;
-        shape.sc[0] = shape.sc[1] = (long)m * n;
-    }
-    return shape;
-}
-
-static void compare_product(struct ops *ops, struct ops *exact, const struct matmul *shape,
-                            bool has_bias, void *got[4], double *want[4])
-{
-    static float    host[PRODUCT_MAX];
-    static uint64_t random = 3;
-    size_t          i, j;
-
-    for (i = 0; i < 4; i++) {
-        for (j = 0; j < PRODUCT_MAX; j++)
-            want[i][j] = (double)(host[j] = (float)subject_number(&random));
-        ops->write(ops, got[i], host, sizeof host);
-    }
-    exact->matmul(exact, shape, want[0], want[1], has_bias ? want[3] : NULL, want[2]);
-    ops->matmul(ops, shape, got[0], got[1], has_bias ? got[3] : NULL, got[2]);
-    subject_fine(ops);
-    ops->read(ops, host, got[2], sizeof host);
-    for (j = 0; j < PRODUCT_MAX; j++)
-        if (!(fabs((double)host[j] - want[2][j]) <= 2e-5))
-            fail_msg("%s, %d x %d x %d, turned %d %d: element %zu: %g is not %g", ops->name,
-                     shape->m, shape->n, shape->k, shape->at, shape->bt, j, (double)host[j],
-                     want[2][j]);
-}
-
-void products_compare(struct ops *ops)
-{
-    static const int sizes[][3] = { { 1, 1, 1 }, { 3, 5, 7 }, { 17, 33, 8 }, { 64, 16, 40 } };
-    struct ops      *exact = subject_ops(DTYPE_DOUBLE);
-    double          *want[4]; /* a, b, c, bias */
-    void            *got[4];
-    struct matmul    shape;
-    size_t           i, s;
-    int              bits;
-
-    for (i = 0; i < 4; i++) {
-        want[i] = exact->alloc(exact, PRODUCT_MAX * sizeof(double));
-        got[i] = ops->alloc(ops, PRODUCT_MAX * sizeof(float));
-    }
-    for (s = 0; s < 4; s++) {
-        for (bits = 0; bits < 32; bits++) {
-            shape = product_of(sizes[s], bits);
-            compare_product(ops, exact, &shape, bits & 8, got, want);
-        }
-    }
-    for (i = 0; i < 4; i++) {
-        exact->release(exact, want[i]);
-        ops->release(ops, got[i]);
-    }
-    exact->free(exact);
-}
+const size_t small_subjects = 23, all_subjects = sizeof subjects / sizeof subjects[0];

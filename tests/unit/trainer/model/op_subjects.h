@@ -24,6 +24,9 @@ struct subject {
 extern const struct subject subjects[];
 extern const size_t         small_subjects, all_subjects;
 
+/* Memory of the subject that was made last, for what forward leaves for backward. */
+extern void *subject_scratch[SUBJECT_INPUTS];
+
 struct arrays {
     void *in[SUBJECT_INPUTS], *din[SUBJECT_INPUTS], *out, *dout;
     void *scratch[SUBJECT_INPUTS];
