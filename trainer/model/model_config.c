@@ -262,6 +262,16 @@ static int check_number(const char *what, int value, int max, struct error *err)
     return 0;
 }
 
+int model_kv_heads(const struct model_config *config)
+{
+    return config->kv_heads > 0 ? config->kv_heads : config->heads;
+}
+
+int model_head_width(const struct model_config *config)
+{
+    return config->head_width > 0 ? config->head_width : config->width / config->heads;
+}
+
 int model_longest(const struct model_config *config)
 {
     return config->kind == MODEL_ROBERTA ? config->positions - 2 : config->positions;

@@ -4,24 +4,44 @@
 #ifndef MUSTER_MODEL_CONFIG_H
 #define MUSTER_MODEL_CONFIG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "err.h"
+#include "model/rope.h"
 
-enum model_kind { MODEL_GPT2, MODEL_BERT, MODEL_ROBERTA };
+enum model_kind {
+    MODEL_GPT2,
+    MODEL_BERT,
+    MODEL_ROBERTA,
+    MODEL_LLAMA, /* from here on: Llama's family, see llama.c */
+    MODEL_MISTRAL,
+    MODEL_QWEN2,
+    MODEL_QWEN3,
+};
 
 struct model_config {
     enum model_kind kind;
     int             vocabulary; /* tokens are 0 ... vocabulary - 1 */
-    int             positions;  /* number of position embeddings */
+    int             positions;  /* number of position embeddings; Llama: the longest sequence */
     int             types;      /* token types of BERT; this program uses only type 0 */
     int             width;
     int             inner; /* width of the inner layer in a block's second half */
     int             heads;
+    int             kv_heads;   /* of keys and values; 0: as many as heads */
+    int             head_width; /* 0: width / heads */
     int             blocks;
     double          norm_epsilon;
     double          deviation; /* of the initial weights */
     double          embedding_dropout, attention_dropout, hidden_dropout; /* 0: none */
+
+    /* Llama's family only. */
+    bool        qkv_bias, project_bias, inner_bias; /* of q, k, v; of o; of gate, up, down */
+    bool        head_norm;   /* Qwen3: each head's queries and keys are normed */
+    bool        is_untied;   /* the head has weights of its own */
+    int         window;      /* tokens that a token attends to, see struct attention; 0: all */
+    int         full_blocks; /* the window is not for this number of first blocks */
+    struct rope rope;
 };
 
 #define MODEL_VOCABULARY_MAX (1 << 24)
@@ -46,6 +66,10 @@ char *model_config_text(const struct model_config *config);
 
 /* Is the shape valid? -1 with err if not. */
 int model_config_check(const struct model_config *config, struct error *err);
+
+/* Return the number of heads of keys and values, and the width of a head. */
+int model_kv_heads(const struct model_config *config);
+int model_head_width(const struct model_config *config);
 
 /* Returns the length of the longest sequence that the model accepts. */
 int model_longest(const struct model_config *config);
