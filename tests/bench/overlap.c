@@ -189,12 +189,11 @@ static void step(struct zero *zero)
     struct zero_result result;
     struct error       err;
     double             loss;
-    int                targets;
 
     model->hooks.arg = zero;
     zero_begin(zero, true, true);
-    fail_if(model_forward(model, &batch, &loss, &targets, &err), &err);
-    fail_if(model_backward(model, 1.0 / targets, &err), &err);
+    fail_if(model_forward(model, &batch, &err), &err);
+    fail_if(model_backward(model, 1.0 / batch.length, &loss, &err), &err);
     fail_if(zero_step(zero, &adam, 1, &result, &err), &err);
 }
 

@@ -109,12 +109,12 @@ static double time_step(struct model *model, const struct model_batch *batch)
     struct error err;
     double       best_s = 1e9, loss, s;
     int64_t      start_ns;
-    int          i, targets;
+    int          i;
 
     for (i = 0; i < REPEATS; i++) {
         start_ns = clock_now_ns();
-        if (model_forward(model, batch, &loss, &targets, &err) < 0 ||
-            model_backward(model, 1.0 / targets, &err) < 0)
+        if (model_forward(model, batch, &err) < 0 ||
+            model_backward(model, 1.0 / (batch->sequences * batch->length), &loss, &err) < 0)
             die(&err);
         s = (double)(clock_now_ns() - start_ns) / NS_PER_S;
         best_s = s < best_s ? s : best_s;

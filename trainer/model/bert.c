@@ -59,6 +59,12 @@ static void list_block(struct model *model, int block)
     add_pair(model, block, "intermediate.dense", model->config.inner, width);
     add_pair(model, block, "output.dense", width, model->config.inner);
     add_norm(model, block, "output.LayerNorm");
+    *model->places = (struct model_places){
+        .weight = { QUERY, PROJECT, UP, DOWN },
+        .bias = { QUERY_BIAS, PROJECT_BIAS, UP_BIAS, DOWN_BIAS },
+        .turned = true,
+        .words = -1,
+    };
 }
 
 static void add_pair(struct model *model, int block, const char *name, int out, int in)
@@ -151,27 +157,21 @@ static const void *first_position(struct model *model, const void *positions)
     return (const char *)positions + (model->config.kind == MODEL_ROBERTA ? 2 * row : 0);
 }
 
-static const struct block_places places = {
-    .weights = { QUERY, PROJECT, UP, DOWN },
-    .biases = { QUERY_BIAS, PROJECT_BIAS, UP_BIAS, DOWN_BIAS },
-    .turned = true,
-};
-
 static void block(struct model *model, int layer, struct block_run *b, void *out)
 {
-    const struct block_parts p = block_parts(model, layer, &places);
+    const struct block_parts p = block_parts(model, layer);
     struct ops              *ops = model->ops;
     struct model_run        *run = model->run;
     const struct qkv         x = model_qkv(model, b->qkv);
 
     linear_forward(model, &p.qkv, b->qkv, b->in, p.rows);
-    ops->attention(ops, &p.heads, b->mixed, b->weights, &x);
+    ops->attention(ops, &p.heads, b->mixed, b->kept, &x);
     linear_forward(model, &p.project, run->row, b->mixed, p.rows);
     drop_rows(model, layer, DROP_MIXED, run->row, run->row);
     ops->norm(ops, &p.norm, b->sum1, b->normed1, b->stats1, b->in, run->row,
                    layer_param(model, layer, NORM1), layer_param(model, layer, NORM1_BIAS));
     linear_forward(model, &p.up, b->inner, b->normed1, p.rows);
-    ops->gelu(ops, GELU_ERF, b->active, b->inner, p.inner);
+    ops->gelu(ops, GELU_ERF, b->active, b->inner, (size_t)p.rows * (size_t)p.inner_width);
     linear_forward(model, &p.down, run->row, b->active, p.rows);
     drop_rows(model, layer, DROP_DOWN, run->row, run->row);
     ops->norm(ops, &p.norm, b->sum2, out, b->stats2, b->normed1, run->row,
@@ -181,7 +181,7 @@ static void block(struct model *model, int layer, struct block_run *b, void *out
 /* Does the steps of block() in reverse order. */
 static void block_backward(struct model *model, int layer, struct block_run *b)
 {
-    const struct block_parts p = block_parts(model, layer, &places);
+    const struct block_parts p = block_parts(model, layer);
     struct ops              *ops = model->ops;
     struct model_run        *run = model->run;
     const struct qkv         x = model_qkv(model, b->qkv);
@@ -190,17 +190,17 @@ static void block_backward(struct model *model, int layer, struct block_run *b)
     ops->norm_backward(ops, &p.norm, run->d, layer_grad(model, layer, NORM2),
                             layer_grad(model, layer, NORM2_BIAS), run->d, b->sum2,
                             layer_param(model, layer, NORM2), b->stats2, NULL);
-    linear_backward(model, &p.down, run->dinner, false,
+    linear_backward(model, &p.down, run->dactive, false,
                     drop_rows(model, layer, DROP_DOWN, run->row, run->d), b->active, p.rows);
-    ops->gelu_backward(ops, GELU_ERF, run->dinner, run->dinner, b->inner, p.inner);
+    ops->gelu_backward(ops, GELU_ERF, run->dinner, run->dactive, b->inner, (size_t)p.rows * (size_t)p.inner_width);
     linear_backward(model, &p.up, run->d, true, run->dinner, b->normed1, p.rows);
     ops->norm_backward(ops, &p.norm, run->d, layer_grad(model, layer, NORM1),
                             layer_grad(model, layer, NORM1_BIAS), run->d, b->sum1,
                             layer_param(model, layer, NORM1), b->stats1, NULL);
     linear_backward(model, &p.project, run->row, false,
                     drop_rows(model, layer, DROP_MIXED, run->dqkv, run->d), b->mixed, p.rows);
-    ops->attention_backward(ops, &p.heads, &dx, run->dweights, run->row, b->mixed, &x,
-                            b->weights);
+    ops->attention_backward(ops, &p.heads, &dx, run->scratch, run->row, b->mixed, &x,
+                            b->kept);
     linear_backward(model, &p.qkv, run->d, true, run->dqkv, b->in, p.rows);
 }
 
@@ -222,7 +222,7 @@ static void head(struct model *model, int layer, struct head_run *h)
     ops->norm(ops, &norm, NULL, h->normed, h->stats, h->active, NULL,
                    layer_param(model, layer, HEAD_NORM),
                    layer_param(model, layer, HEAD_NORM_BIAS));
-    words_forward(model, h, layer_param(model, layer, WORDS_BIAS));
+    words_forward(model, layer, h, layer_param(model, layer, WORDS_BIAS));
 }
 
 static void head_backward(struct model *model, int layer, struct head_run *h)
@@ -233,7 +233,7 @@ static void head_backward(struct model *model, int layer, struct head_run *h)
 
     ops->bias_backward(ops, layer_grad(model, layer, WORDS_BIAS), h->logits, h->count,
                        model->config.vocabulary);
-    words_backward(model, h);
+    words_backward(model, layer, h);
     ops->norm_backward(ops, &norm, h->dnormed, layer_grad(model, layer, HEAD_NORM),
                             layer_grad(model, layer, HEAD_NORM_BIAS), h->dnormed, h->active,
                             layer_param(model, layer, HEAD_NORM), h->stats, NULL);

@@ -18,14 +18,20 @@ static int  check_batch(const struct model *model, const struct model_batch *bat
                         struct error *err);
 static int  check_tokens(const char *what, const int32_t *tokens, int count, int32_t least,
                          int32_t vocabulary, struct error *err);
-static int  pick_rows(struct model *model, const struct model_batch *batch, struct error *err);
+static int  check_begins(const struct model *model, const struct model_batch *batch,
+                         struct error *err);
+static void pick_rows(struct model *model, const struct model_batch *batch);
 static int  forward_layers(struct model *model, const struct model_batch *batch,
                            struct error *err);
 static bool has_bad(const struct model *model, const void *rows);
 static bool is_finite(enum dtype type, const void *array, size_t i);
-static void block_backward(struct model *model, int layer);
-static void head_forward(struct model *model, double *loss_sum);
+static int  check_forward(const struct model *model, struct error *err);
+static int  run_head(struct model *model, const double *scale, double *loss_sum,
+                     struct error *err);
+static void head_forward(struct model *model, int first, int count);
 static void head_backward(struct model *model, double scale);
+static int  whole_head(struct model *model, double scale, double *loss_sum, struct error *err);
+static void block_backward(struct model *model, int layer);
 static int  enter(struct model *model, int layer, enum model_pass pass, struct error *err);
 static int  enter_one(struct model *model, int layer, enum model_pass pass, struct error *err);
 static int  leave(struct model *model, int layer, enum model_pass pass, struct error *err);
@@ -70,23 +76,18 @@ static int check_size(const struct model *model, int64_t sequences, int64_t leng
     return 0;
 }
 
-int model_forward(struct model *model, const struct model_batch *batch, double *loss_sum,
-                  int *targets, struct error *err)
+int model_forward(struct model *model, const struct model_batch *batch, struct error *err)
 {
-    const int head = model->layers - 1;
-
-    *loss_sum = 0;
     if (check_batch(model, batch, err) < 0 ||
         model_run_fit(model, batch->sequences, batch->length, err) < 0)
         return -1;
     model->run->sample = batch->sample;
-    if (pick_rows(model, batch, err) < 0 || forward_layers(model, batch, err) < 0 ||
-        enter(model, head, MODEL_FORWARD, err) < 0)
+    model->run->begins = batch->begins;
+    pick_rows(model, batch);
+    if (forward_layers(model, batch, err) < 0)
         return -1;
-    head_forward(model, loss_sum);
-    *targets = model->run->head.count;
     model->run->batch = *batch;
-    return leave(model, head, MODEL_FORWARD, err);
+    return 0;
 }
 
 static int check_batch(const struct model *model, const struct model_batch *batch,
@@ -96,8 +97,28 @@ static int check_batch(const struct model *model, const struct model_batch *batc
         check_tokens("token", batch->tokens, batch->sequences * batch->length, 0,
                      model->config.vocabulary, err) < 0)
         return -1;
-    return check_tokens("target", batch->targets, batch->sequences * batch->length, -1,
-                        model->config.vocabulary, err);
+    if (check_tokens("target", batch->targets, batch->sequences * batch->length, -1,
+                     model->config.vocabulary, err) < 0)
+        return -1;
+    return batch->begins != NULL ? check_begins(model, batch, err) : 0;
+}
+
+static int check_begins(const struct model *model, const struct model_batch *batch,
+                        struct error *err)
+{
+    const int count = batch->sequences * batch->length;
+    int       i, at;
+
+    if (model->family == &bert_family)
+        return err_set(err, "BERT cannot train on several documents in a sequence");
+    for (i = 0; i < count; i++) {
+        at = i % batch->length;
+        if (batch->begins[i] != at &&
+            (at == 0 || batch->begins[i] != batch->begins[i - 1]))
+            return err_set(err, "token %d of the batch: its document cannot begin at %d", i,
+                           (int)batch->begins[i]);
+    }
+    return 0;
 }
 
 static int check_tokens(const char *what, const int32_t *tokens, int count, int32_t least,
@@ -115,23 +136,24 @@ static int check_tokens(const char *what, const int32_t *tokens, int count, int3
 
 /* Picks the rows that have a target, because the head needs only those: one in seven in a
  * masked model. */
-static int pick_rows(struct model *model, const struct model_batch *batch, struct error *err)
+static void pick_rows(struct model *model, const struct model_batch *batch)
 {
     struct head_run *head = &model->run->head;
-    int              i, count = 0;
+    const int        rows = model->run->rows;
+    int              i;
 
-    for (i = 0; i < model->run->rows; i++)
-        count += batch->targets[i] >= 0;
-    if (head_run_fit(model, count, err) < 0)
-        return -1;
-    head->count = 0;
-    for (i = 0; i < model->run->rows; i++) {
+    if (head->all_room < rows) {
+        head->all_index = xreallocarray(head->all_index, (size_t)rows, sizeof(int32_t));
+        head->all_targets = xreallocarray(head->all_targets, (size_t)rows, sizeof(int32_t));
+        head->all_room = rows;
+    }
+    head->all = 0;
+    for (i = 0; i < rows; i++) {
         if (batch->targets[i] < 0)
             continue;
-        head->index[head->count] = i;
-        head->targets[head->count++] = batch->targets[i];
+        head->all_index[head->all] = i;
+        head->all_targets[head->all++] = batch->targets[i];
     }
-    return 0;
 }
 
 static int forward_layers(struct model *model, const struct model_batch *batch,
@@ -157,18 +179,72 @@ static int forward_layers(struct model *model, const struct model_batch *batch,
     return 0;
 }
 
-static void head_forward(struct model *model, double *loss_sum)
+int model_loss(struct model *model, double *loss_sum, int *targets, struct error *err)
 {
+    const int head = model->layers - 1;
+
+    *loss_sum = 0;
+    if (check_forward(model, err) < 0 || enter(model, head, MODEL_FORWARD, err) < 0)
+        return -1;
+    *targets = model->run->head.all;
+    if (run_head(model, NULL, loss_sum, err) < 0)
+        return -1;
+    return leave(model, head, MODEL_FORWARD, err);
+}
+
+const void *model_logits(struct model *model, struct error *err)
+{
+    const int head = model->layers - 1;
+
+    if (check_forward(model, err) < 0 || enter(model, head, MODEL_FORWARD, err) < 0 ||
+        head_run_fit(model, model->run->head.all, err) < 0)
+        return NULL;
+    head_forward(model, 0, model->run->head.all);
+    if (leave(model, head, MODEL_FORWARD, err) < 0)
+        return NULL;
+    return model->run->head.logits;
+}
+
+static int check_forward(const struct model *model, struct error *err)
+{
+    if (model->run == NULL || model->run->batch.tokens == NULL)
+        return err_set(err, "there was no forward pass");
+    return 0;
+}
+
+/* Computes the losses, head_rows at a time, and, if scale is not NULL, their gradients. */
+static int run_head(struct model *model, const double *scale, double *loss_sum,
+                    struct error *err)
+{
+    struct head_run *head = &model->run->head;
     struct ops      *ops = model->ops;
+    const int        most = head->all < model->head_rows ? head->all : model->head_rows;
+    int              first, count;
+
+    if (head_run_fit(model, most, err) < 0)
+        return -1;
+    for (first = 0; first < head->all; first += count) {
+        count = head->all - first < most ? head->all - first : most;
+        head_forward(model, first, count);
+        *loss_sum += ops->cross_entropy(ops, head->losses, head->logits, head->targets, count,
+                                        model->config.vocabulary);
+        if (scale != NULL)
+            head_backward(model, *scale);
+    }
+    return 0;
+}
+
+/* Computes the logits of count rows that have a target, from number first on. */
+static void head_forward(struct model *model, int first, int count)
+{
     struct head_run *head = &model->run->head;
 
-    if (head->count == 0)
-        return;
-    ops->gather(ops, head->picked, model->run->out, head->index, head->count,
-                model->config.width);
+    head->count = count;
+    head->index = head->all_index + first;
+    head->targets = head->all_targets + first;
+    model->ops->gather(model->ops, head->picked, model->run->out, head->index, count,
+                       model->config.width);
     model->family->head(model, model->layers - 1, head);
-    *loss_sum = ops->cross_entropy(ops, head->losses, head->logits, head->targets, head->count,
-                                   model->config.vocabulary);
 }
 
 /* A block's input is the output of the layer before it. */
@@ -212,27 +288,39 @@ static bool is_finite(enum dtype type, const void *array, size_t i)
     }
 }
 
-int model_backward(struct model *model, double scale, struct error *err)
+int model_backward(struct model *model, double scale, double *loss_sum, struct error *err)
 {
     struct model_run *run = model->run;
     int               i;
 
-    if (run == NULL || run->batch.tokens == NULL)
-        return err_set(err, "no forward pass precedes this backward pass");
+    *loss_sum = 0;
+    if (check_forward(model, err) < 0)
+        return -1;
     for (i = model->layers - 1; i >= 0; i--) {
         if (enter(model, i, MODEL_BACKWARD, err) < 0)
             return -1;
-        if (i == model->layers - 1)
-            head_backward(model, scale);
-        else if (i > 0)
+        if (i > 0 && i < model->layers - 1)
             block_backward(model, i);
-        else
+        else if (i == 0)
             model->family->embed_backward(model, &run->batch);
+        else if (whole_head(model, scale, loss_sum, err) < 0)
+            return -1;
         if (leave(model, i, MODEL_BACKWARD, err) < 0 || done(model, i, err) < 0)
             return -1;
     }
-    run->batch.tokens = NULL; /* the backward pass has overwritten the logits */
+    run->batch.tokens = NULL; /* with recomputing, the blocks' data is gone */
     return 0;
+}
+
+/* Rows without a target get no gradient from the head. */
+static int whole_head(struct model *model, double scale, double *loss_sum, struct error *err)
+{
+    struct model_run *run = model->run;
+    const size_t      size = (size_t)model->config.width * dtype_size(model->type);
+
+    if (run->head.all < run->rows)
+        model->ops->zero(model->ops, run->d, (size_t)run->rows * size);
+    return run_head(model, &scale, loss_sum, err);
 }
 
 /* Recomputes the block first, unless the shared memory still has its data, as it has for the
@@ -246,27 +334,17 @@ static void block_backward(struct model *model, int layer)
     model->family->block_backward(model, layer, &run->block[layer - 1]);
 }
 
-/* Rows without a target get no gradient from the head. */
+/* Of the rows that head_forward() had last. */
 static void head_backward(struct model *model, double scale)
 {
-    struct ops       *ops = model->ops;
-    struct model_run *run = model->run;
-    struct head_run  *head = &run->head;
-    const int         width = model->config.width;
+    struct ops      *ops = model->ops;
+    struct head_run *head = &model->run->head;
 
-    if (head->count < run->rows)
-        ops->zero(ops, run->d, (size_t)run->rows * (size_t)width * dtype_size(model->type));
-    if (head->count == 0)
-        return;
     ops->cross_entropy_backward(ops, head->logits, head->losses, head->targets, scale,
                                 head->count, model->config.vocabulary);
     model->family->head_backward(model, model->layers - 1, head);
-    ops->scatter(ops, run->d, head->dpicked, head->index, head->count, width);
-}
-
-const void *model_logits(const struct model *model)
-{
-    return model->run != NULL ? model->run->head.logits : NULL;
+    ops->scatter(ops, model->run->d, head->dpicked, head->index, head->count,
+                 model->config.width);
 }
 
 /* Enters the layer and the layer that it is tied to. */

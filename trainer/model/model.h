@@ -7,17 +7,21 @@
  *
  *     layer   0 embeddings   1 block   2 block   3 head (tied to layer 0)
  *
- *     forward   enter 0 · leave 0 · enter 1 · leave 1 · enter 2 · leave 2 ·
- *               enter 3 · enter 0 · leave 0 · leave 3
+ *     forward   enter 0 · leave 0 · enter 1 · leave 1 · enter 2 · leave 2
  *     backward  enter 3 · enter 0 · leave 0 · leave 3 · done 3 ·
  *               enter 2 · leave 2 · done 2 · enter 1 · leave 1 · done 1 ·
  *               enter 0 · leave 0 · done 0
+ *
+ * The backward pass computes the loss, too, because the logits of a whole batch would not fit
+ * into memory: in Qwen2, 4096 tokens have 1.2 GB in bfloat16. The head computes those of some
+ * tokens, their loss and their gradient, and then takes the next tokens.
  *
  * The parameters are in one flat array, layer by layer. Each starts at a multiple of
  * MODEL_ALIGN elements, except those that one matrix product uses together. The padding
  * between them is zero, and so is its gradient.
  *
  *     model_new -> [model_forward -> model_backward]... -> model_free
+ *     model_new -> [model_forward -> model_loss or model_logits]... -> model_free
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_MODEL_H
@@ -73,14 +77,17 @@ struct model_batch {
     int            sequences, length;
     const int32_t *tokens;  /* [sequences][length] */
     const int32_t *targets; /* [sequences][length]; -1: no target, no loss */
+    const int32_t *begins;  /* of documents, see struct attention; NULL: one per sequence */
     uint64_t       sample;  /* the first sequence's number in the training, for dropout */
 };
 
-struct model_family; /* GPT-2 or BERT: model_run.h */
+struct model_family; /* GPT-2, BERT or Llama: model_run.h */
+struct model_places;
 
 struct model {
     struct model_config        config;
     const struct model_family *family;
+    struct model_places       *places; /* where a layer has its parameters: model_run.h */
     struct ops                *ops;
     enum dtype                 type; /* of parameters, gradients and activations: ops->type */
 
@@ -98,6 +105,7 @@ struct model {
     bool     drops; /* do the dropout that config asks for */
     uint64_t drop_seed;
     bool     recomputes; /* keep only each block's input, and compute the rest again */
+    int      head_rows;  /* tokens whose logits are in memory at a time */
 
     struct model_hooks hooks;
     struct model_run  *run; /* activations: model_run.h */
@@ -113,27 +121,30 @@ void model_free(struct model *model); /* NULL is fine */
  * elements. */
 void model_use_arrays(struct model *model, void *params, void *grads);
 
-/* Computes the sum of the losses of all targets that are not -1, and their number. The caller
- * must not change the batch until the backward pass has returned. */
-int model_forward(struct model *model, const struct model_batch *batch, double *loss_sum,
-                  int *targets, struct error *err);
+/* Computes the layers before the head. The caller must not change the batch until one of the
+ * functions below has returned. */
+int model_forward(struct model *model, const struct model_batch *batch, struct error *err);
 
-/* Adds the gradient of scale * loss_sum of the last forward pass to model->grads. scale
- * includes the mean over targets, accumulation steps and ranks, and the loss scale. */
-int model_backward(struct model *model, double scale, struct error *err);
+/* Computes the sum of the losses of the targets of the last forward pass that are not -1, and
+ * adds the gradient of scale times this sum to model->grads. scale includes the mean over
+ * targets, accumulation steps and ranks, and the loss scale. */
+int model_backward(struct model *model, double scale, double *loss_sum, struct error *err);
 
-/* Call it if the loss of the last forward pass is not finite: names the first layer whose
- * output is not finite, as in "block 3 of 12". */
+/* Computes the sum of the losses alone, and the number of targets. */
+int model_loss(struct model *model, double *loss_sum, int *targets, struct error *err);
+
+/* Returns the logits for all targets that are not -1, in their order: rows of
+ * config.vocabulary elements, until the next call. NULL with err. */
+const void *model_logits(struct model *model, struct error *err);
+
+/* Call it if the loss is not finite: names the first layer whose output is not finite, as in
+ * "block 3 of 12". */
 void model_name_bad(const struct model *model, struct error *where);
 
 /* Allocates memory for batches of this size. bytes: what a pass keeps of its blocks. -1 with
  * err. */
 int model_activations(struct model *model, int64_t sequences, int64_t length, size_t *bytes,
                       struct error *err);
-
-/* Returns the last forward pass's logits for its targets, in their order: rows of
- * config.vocabulary elements. The backward pass overwrites them. */
-const void *model_logits(const struct model *model);
 
 /* Computes the initial values of count elements of the flat array, from first on. Each value
  * depends only on seed and its position, so any partition gives the same model. */

@@ -262,6 +262,11 @@ static int check_number(const char *what, int value, int max, struct error *err)
     return 0;
 }
 
+bool model_is_masked(const struct model_config *config)
+{
+    return config->kind == MODEL_BERT || config->kind == MODEL_ROBERTA;
+}
+
 int model_kv_heads(const struct model_config *config)
 {
     return config->kv_heads > 0 ? config->kv_heads : config->heads;

@@ -67,6 +67,9 @@ char *model_config_text(const struct model_config *config);
 /* Is the shape valid? -1 with err if not. */
 int model_config_check(const struct model_config *config, struct error *err);
 
+/* Does it fill masked tokens? Otherwise it continues a text. */
+bool model_is_masked(const struct model_config *config);
+
 /* Return the number of heads of keys and values, and the width of a head. */
 int model_kv_heads(const struct model_config *config);
 int model_head_width(const struct model_config *config);

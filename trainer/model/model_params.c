@@ -12,6 +12,9 @@
 #include "model/scramble.h"
 #include "xalloc.h"
 
+#define LOGITS_MAX ((size_t)128 << 20) /* bytes */
+
+static int      head_rows(const struct model *model);
 static void     begin_layer(struct model *model, const char *name);
 static void     end_layer(struct model *model);
 static size_t   aligned(size_t count);
@@ -21,6 +24,11 @@ static float    normal(uint64_t place);
 
 struct model *model_new(const struct model_config *config, struct ops *ops, struct error *err)
 {
+    static const struct model_places none = {
+        .norm = { -1, -1 }, .norm_bias = { -1, -1 }, .q_norm = -1, .k_norm = -1,
+        .weight = { -1, -1, -1, -1 }, .bias = { -1, -1, -1, -1 },
+        .last_norm = -1, .last_norm_bias = -1, .words = -1,
+    };
     struct model *model;
     char          name[24];
     int           i;
@@ -29,7 +37,10 @@ struct model *model_new(const struct model_config *config, struct ops *ops, stru
         return NULL;
     model = xcalloc(1, sizeof *model);
     model->config = *config;
-    model->family = config->kind == MODEL_GPT2 ? &gpt2_family : &bert_family;
+    model->family = model_is_masked(config)  ? &bert_family
+                    : model_is_llama(model) ? &llama_family
+                                            : &gpt2_family;
+    model->places = xmemdup(&none, sizeof none);
     model->ops = ops;
     model->type = ops->type;
     model->layer = xcalloc((size_t)config->blocks + 2, sizeof *model->layer);
@@ -44,12 +55,22 @@ struct model *model_new(const struct model_config *config, struct ops *ops, stru
         end_layer(model);
     }
     begin_layer(model, "head");
-    model->layer[model->layers].tied = 0;
+    model->layer[model->layers].tied = config->is_untied ? -1 : 0;
     model->family->list_head(model);
     end_layer(model);
     model->params = xcalloc((size_t)model->layers, sizeof *model->params);
     model->grads = xcalloc((size_t)model->layers, sizeof *model->grads);
+    model->head_rows = head_rows(model);
     return model;
+}
+
+/* As many as fit, but enough for a product to be worth its way through the weights. */
+static int head_rows(const struct model *model)
+{
+    const size_t row = (size_t)model->config.vocabulary * dtype_size(model->type);
+    const size_t rows = LOGITS_MAX / row / 64 * 64;
+
+    return rows < 64 ? 64 : rows > MODEL_TOKENS_MAX ? MODEL_TOKENS_MAX : (int)rows;
 }
 
 void model_free(struct model *model)
@@ -57,6 +78,7 @@ void model_free(struct model *model)
     if (model == NULL)
         return;
     model_run_free(model);
+    free(model->places);
     free(model->layer);
     free(model->param);
     free(model->params);
@@ -83,8 +105,8 @@ static void end_layer(struct model *model)
     layer->param_count = model->param_count - layer->first_param;
 }
 
-void model_add_param(struct model *model, const char *name, size_t rows, size_t columns,
-                     enum model_init init, double deviation, bool together)
+int model_add_param(struct model *model, const char *name, size_t rows, size_t columns,
+                    enum model_init init, double deviation, bool together)
 {
     struct model_param *param;
 
@@ -99,6 +121,7 @@ void model_add_param(struct model *model, const char *name, size_t rows, size_t 
     param->offset = together ? model->count : aligned(model->count);
     param->count = columns == 0 ? rows : rows * columns;
     model->count = param->offset + param->count;
+    return model->param_count - 1 - model->layer[model->layers].first_param;
 }
 
 static size_t aligned(size_t count)

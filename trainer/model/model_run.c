@@ -12,16 +12,18 @@
 static bool  fits(const struct model *model, int sequences, int length);
 static void  make_blocks(struct model *model);
 static void  make_block(struct model *model, struct block_run *block);
-static void *rows_of(struct model *model, size_t width);
-static void *stats_of(struct model *model);
-static void *weights_of(struct model *model);
+static void  make_gradients(struct model *model);
+static void *angles_of(struct model *model);
+static void *rows_of(struct model *model, int width);
+static void *stats_of(struct model *model, int each);
+static void *attention_of(struct model *model);
 static void *room(struct model *model, size_t bytes);
 static void  release_run(struct model *model);
 static void  release_head(struct model *model);
 
 int model_run_fit(struct model *model, int sequences, int length, struct error *err)
 {
-    const size_t      width = (size_t)model->config.width;
+    const int         width = model->config.width;
     struct model_run *run = model->run;
 
     if (run != NULL && fits(model, sequences, length))
@@ -36,16 +38,14 @@ int model_run_fit(struct model *model, int sequences, int length, struct error *
     run->recomputes = model->recomputes;
     make_blocks(model);
     run->bytes = run->taken;
-    if (model->config.kind != MODEL_GPT2) {
+    if (model->family == &bert_family) {
         run->embedded = rows_of(model, width);
-        run->stats = stats_of(model);
+        run->stats = stats_of(model, 1);
     }
+    if (model_is_llama(model))
+        run->angles = angles_of(model);
     run->out = rows_of(model, width);
-    run->d = rows_of(model, width);
-    run->row = rows_of(model, width);
-    run->dinner = rows_of(model, (size_t)model->config.inner);
-    run->dqkv = rows_of(model, 3 * width);
-    run->dweights = weights_of(model);
+    make_gradients(model);
     if (model->ops->check(model->ops, err) == 0)
         return 0;
     release_run(model);
@@ -65,7 +65,7 @@ static bool fits(const struct model *model, int sequences, int length)
 static void make_blocks(struct model *model)
 {
     struct model_run *run = model->run;
-    const size_t      width = (size_t)model->config.width;
+    const int         width = model->config.width;
     int               i;
 
     run->block = xcalloc((size_t)model->config.blocks, sizeof *run->block);
@@ -82,34 +82,75 @@ static void make_blocks(struct model *model)
 
 static void make_block(struct model *model, struct block_run *block)
 {
-    const size_t width = (size_t)model->config.width, inner = (size_t)model->config.inner;
+    const int width = model->config.width, q = model_q_row(model), k = model_k_row(model);
 
     block->normed1 = rows_of(model, width);
-    block->stats1 = stats_of(model);
-    block->qkv = rows_of(model, 3 * width);
-    block->weights = weights_of(model);
-    block->mixed = rows_of(model, width);
+    block->stats1 = stats_of(model, 1);
+    block->qkv = rows_of(model, q + 2 * k);
+    if (model->config.head_norm) {
+        block->turned = rows_of(model, q + k);
+        block->q_stats = stats_of(model, q / model_head_width(&model->config));
+        block->k_stats = stats_of(model, k / model_head_width(&model->config));
+    }
+    block->kept = attention_of(model);
+    block->mixed = rows_of(model, q);
     block->sum1 = rows_of(model, width);
-    if (model->config.kind == MODEL_GPT2)
-        block->normed2 = rows_of(model, width);
-    else
+    if (model->family == &bert_family)
         block->sum2 = rows_of(model, width);
-    block->stats2 = stats_of(model);
-    block->inner = rows_of(model, inner);
-    block->active = rows_of(model, inner);
+    else
+        block->normed2 = rows_of(model, width);
+    block->stats2 = stats_of(model, 1);
+    block->inner = rows_of(model, model_inner_row(model));
+    block->active = rows_of(model, model->config.inner);
 }
 
-static void *rows_of(struct model *model, size_t width)
+static void make_gradients(struct model *model)
 {
-    return room(model, (size_t)model->run->rows * width * dtype_size(model->type));
+    struct model_run *run = model->run;
+    const int         width = model->config.width, q = model_q_row(model);
+    const int         qkv = q + 2 * model_k_row(model);
+
+    run->d = rows_of(model, width);
+    run->row = rows_of(model, width > q ? width : q);
+    run->dinner = rows_of(model, model_inner_row(model));
+    run->dactive = model_is_llama(model) ? rows_of(model, model->config.inner) : run->dinner;
+    run->dqkv = rows_of(model, width > qkv ? width : qkv);
+    run->scratch = attention_of(model);
 }
 
-static void *stats_of(struct model *model)
+static void *angles_of(struct model *model)
 {
-    return room(model, (size_t)model->run->rows * 2 * model->ops->stat_size);
+    const int    width = model_head_width(&model->config);
+    const size_t count = (size_t)model->run->length * (size_t)width;
+    void        *angles = room(model, count * model->ops->stat_size);
+    double      *table = xcalloc(count, sizeof *table);
+    float       *narrow = xcalloc(count, sizeof *narrow);
+    size_t       i;
+
+    rope_table(&model->config.rope, width, model->run->length, table);
+    for (i = 0; i < count; i++)
+        narrow[i] = (float)table[i];
+    if (angles != NULL)
+        model->ops->write(model->ops, angles,
+                          model->ops->stat_size == sizeof *table ? (void *)table : narrow,
+                          count * model->ops->stat_size);
+    free(table);
+    free(narrow);
+    return angles;
 }
 
-static void *weights_of(struct model *model)
+static void *rows_of(struct model *model, int width)
+{
+    return room(model, (size_t)model->run->rows * (size_t)width * dtype_size(model->type));
+}
+
+/* each: vectors in a row that are normed. */
+static void *stats_of(struct model *model, int each)
+{
+    return room(model, (size_t)model->run->rows * 2 * (size_t)each * model->ops->stat_size);
+}
+
+static void *attention_of(struct model *model)
 {
     const struct attention shape = model_attention(model, 1);
 
@@ -139,11 +180,11 @@ int head_run_fit(struct model *model, int count, struct error *err)
     rows = (size_t)count + (size_t)count / 4;
     if (rows > (size_t)model->run->rows)
         rows = (size_t)model->run->rows;
+    if (count <= model->head_rows && rows > (size_t)model->head_rows)
+        rows = (size_t)model->head_rows;
     release_head(model);
     bytes = rows * (size_t)model->config.width * dtype_size(model->type);
     all = rows * (size_t)model->config.vocabulary * dtype_size(model->type);
-    head->index = xcalloc(rows, sizeof *head->index);
-    head->targets = xcalloc(rows, sizeof *head->targets);
     head->picked = ops->alloc(ops, bytes);
     head->dense = ops->alloc(ops, bytes);
     head->active = ops->alloc(ops, bytes);
@@ -165,6 +206,8 @@ void model_run_free(struct model *model)
         return;
     release_run(model);
     release_head(model);
+    free(model->run->head.all_index);
+    free(model->run->head.all_targets);
     free(model->run);
     model->run = NULL;
 }
@@ -196,9 +239,27 @@ static void release_head(struct model *model)
     ops->release(ops, head->stats);
     ops->release(ops, head->losses);
     ops->release(ops, head->logits);
-    free(head->index);
-    free(head->targets);
-    *head = (struct head_run){ 0 };
+    head->room = 0;
+}
+
+bool model_is_llama(const struct model *model)
+{
+    return model->config.kind >= MODEL_LLAMA;
+}
+
+int model_q_row(const struct model *model)
+{
+    return model->config.heads * model_head_width(&model->config);
+}
+
+int model_k_row(const struct model *model)
+{
+    return model_kv_heads(&model->config) * model_head_width(&model->config);
+}
+
+int model_inner_row(const struct model *model)
+{
+    return model->config.inner * (model_is_llama(model) ? 2 : 1);
 }
 
 struct norm model_norm(const struct model *model, int rows)
@@ -206,27 +267,32 @@ struct norm model_norm(const struct model *model, int rows)
     const int width = model->config.width;
 
     return (struct norm){ .rows = rows, .width = width, .each = 1, .x_row = width,
-                          .out_row = width, .centered = true,
+                          .out_row = width, .centered = !model_is_llama(model),
                           .epsilon = model->config.norm_epsilon };
 }
 
 struct attention model_attention(const struct model *model, int layer)
 {
+    const struct model_config *c = &model->config;
+    const bool                 is_causal = model->family != &bert_family;
+
     return (struct attention){ .sequences = model->run->sequences,
                                .length = model->run->length,
-                               .heads = model->config.heads,
-                               .kv_heads = model->config.heads,
-                               .head_width = model->config.width / model->config.heads,
-                               .causal = model->config.kind == MODEL_GPT2,
+                               .heads = c->heads,
+                               .kv_heads = model_kv_heads(c),
+                               .head_width = model_head_width(c),
+                               .causal = is_causal,
+                               .window = layer > c->full_blocks ? c->window : 0,
+                               .begins = is_causal ? model->run->begins : NULL,
                                .drop = model_dropout(model, layer, DROP_WEIGHTS) };
 }
 
 struct qkv model_qkv(const struct model *model, void *rows)
 {
     const size_t size = dtype_size(model->type);
-    const int    width = model->config.width;
+    const int    q = model_q_row(model), k = model_k_row(model);
 
-    return (struct qkv){ .q = rows, .k = (char *)rows + (size_t)width * size,
-                         .v = (char *)rows + (size_t)(2 * width) * size,
-                         .q_row = 3 * width, .k_row = 3 * width, .v_row = 3 * width };
+    return (struct qkv){ .q = rows, .k = (char *)rows + (size_t)q * size,
+                         .v = (char *)rows + (size_t)(q + k) * size,
+                         .q_row = q + 2 * k, .k_row = q + 2 * k, .v_row = q + 2 * k };
 }

@@ -15,21 +15,26 @@ struct block_run {
     void *in;      /* [width] */
     void *normed1; /* [width] */
     void *stats1;
-    void *qkv;     /* [3 * width] */
-    void *weights; /* of ops->attention_bytes() bytes */
-    void *mixed;   /* [width], the heads' outputs */
+    void *qkv;     /* [queries, keys, values] */
+    void *turned;  /* [queries, keys] after norm and rotation, if the model norms heads */
+    void *q_stats, *k_stats;
+    void *kept;    /* of ops->attention_bytes() bytes */
+    void *mixed;   /* [queries], the heads' outputs */
     void *sum1;    /* [width] */
-    void *normed2; /* [width]; GPT-2 only */
+    void *normed2; /* [width]; not BERT */
     void *stats2;
-    void *inner;   /* [inner], before GELU */
-    void *active;  /* [inner], after GELU */
+    void *inner;   /* [inner], before GELU; [2 * inner], before SwiGLU */
+    void *active;  /* [inner], after it */
     void *sum2;    /* [width]; BERT only */
 };
 
-/* The rows that have a target, and the head's results for them. */
+/* The rows that have a target, and the head's results for some of them. */
 struct head_run {
-    int      count, room;     /* rows; room: allocated rows */
-    int32_t *index, *targets; /* the row's number in the batch, its target */
+    int      all, all_room;         /* rows that have a target; allocated ones */
+    int32_t *all_index, *all_targets; /* the row's number in the batch, its target */
+
+    int            count, room; /* the rows that the head has now; allocated ones */
+    const int32_t *index, *targets;
     void    *picked;          /* [width] */
     void    *dense, *active;  /* [width]; BERT only */
     void    *normed;          /* [width] */
@@ -41,14 +46,19 @@ struct head_run {
 struct model_run {
     int               sequences, length, rows; /* rows: sequences * length */
     uint64_t          sample;                  /* of the first sequence */
+    const int32_t    *begins;                  /* of the batch */
     struct block_run *block;
     void             *embedded, *stats; /* BERT only: the first norm's input and stats */
+    void             *angles; /* Llama only: for ops->rotate */
     void             *out;              /* [width], the last block's output */
     void             *again;            /* [width], the output of a block that recomputes */
     struct head_run   head;
     struct model_batch batch; /* of the last forward pass; tokens NULL: none */
-    void             *d, *row;  /* [width]: the gradient of the current layer; scratch */
-    void             *dinner, *dqkv, *dweights;
+    void             *d;         /* [width], the gradient of the current layer */
+    void             *row;       /* scratch, [width] or [queries] */
+    void             *dinner, *dactive; /* of inner and active; GPT-2 and BERT: the same */
+    void             *dqkv;      /* also scratch, [width] */
+    void             *scratch;   /* for ops->attention_backward */
     void            **memory; /* all of the above from ops->alloc, except the head's */
     int               memory_count;
     size_t            taken, bytes; /* of memory; of only the blocks' activations */
@@ -70,12 +80,22 @@ struct model_family {
     void (*head)(struct model *model, int layer, struct head_run *run); /* up to logits */
     void (*head_backward)(struct model *model, int layer, struct head_run *run); /* dpicked */
 };
-extern const struct model_family gpt2_family, bert_family;
+extern const struct model_family gpt2_family, bert_family, llama_family;
 
-/* For the list_ functions: adds a parameter to the layer that is being listed. together: no
- * padding between the previous parameter and this one. */
-void model_add_param(struct model *model, const char *name, size_t rows, size_t columns,
-                     enum model_init init, double deviation, bool together);
+/* For the list_ functions: adds a parameter to the layer that is being listed, and returns its
+ * number in the layer. columns 0: it has one dimension. together: no padding between the
+ * previous parameter and this one. */
+int model_add_param(struct model *model, const char *name, size_t rows, size_t columns,
+                    enum model_init init, double deviation, bool together);
+
+/* Is it of Llama's family? */
+bool model_is_llama(const struct model *model);
+
+/* Return the elements of a row of queries, of keys (or values), and of the inner layer before
+ * its activation. */
+int model_q_row(const struct model *model);
+int model_k_row(const struct model *model);
+int model_inner_row(const struct model *model);
 
 /* Return the shapes of a block's norm and attention, for the batch that memory is allocated
  * for. */
@@ -94,7 +114,7 @@ struct dropout model_dropout(const struct model *model, int layer, enum drop_sit
 const void *drop_rows(struct model *model, int layer, enum drop_site site, void *room,
                       const void *x);
 
-/* Return a layer's parameter by its number in the layer, and its gradient. */
+/* Return a layer's parameter by its number in the layer, and its gradient; NULL for -1. */
 const void *layer_param(const struct model *model, int layer, int number);
 void       *layer_grad(const struct model *model, int layer, int number);
 
@@ -104,21 +124,28 @@ struct linear {
     int  in, out;
     bool turned; /* stored as [out][in], as in PyTorch's Linear; otherwise [in][out] */
 };
+/* Parameters by their numbers in the layer; -1: the model has none. Those of the queries, keys
+ * and values of a block are adjacent, as are those of gate and up in Llama's family, so that
+ * one product computes all of them; the number is the first one's. */
+enum { PLACE_QKV, PLACE_PROJECT, PLACE_UP, PLACE_DOWN, PLACE_LINEARS };
+struct model_places {
+    int  norm[2], norm_bias[2]; /* of a block */
+    int  q_norm, k_norm;
+    int  weight[PLACE_LINEARS], bias[PLACE_LINEARS];
+    bool turned; /* as in struct linear */
+    int  last_norm, last_norm_bias; /* of the head; not BERT */
+    int  words;                     /* of the head; -1: it is tied to the embeddings */
+};
+
 /* The sizes of a block, and its four linear layers. */
 struct block_parts {
     int              rows, width;
-    size_t           inner; /* elements of all rows */
+    int              inner_width;
     struct norm      norm;
     struct attention heads;
     struct linear    qkv, project, up, down;
 };
-/* The parameters of a block's four linear layers, by their numbers in the layer. */
-struct block_places {
-    int  weights[4], biases[4];
-    bool turned;
-};
-struct block_parts block_parts(const struct model *model, int layer,
-                               const struct block_places *places);
+struct block_parts block_parts(const struct model *model, int layer);
 
 void linear_forward(struct model *model, const struct linear *linear, void *out, const void *x,
                     int rows);
@@ -126,15 +153,23 @@ void linear_forward(struct model *model, const struct linear *linear, void *out,
 void linear_backward(struct model *model, const struct linear *linear, void *dx, bool add,
                      const void *dout, const void *x, int rows);
 
-/* words_forward() computes the logits, the product with each token's embedding, which is the
- * first parameter of layer 0. bias may be NULL. words_backward() writes the gradient of normed
- * to dnormed. */
-void words_forward(struct model *model, struct head_run *head, const void *bias);
-void words_backward(struct model *model, struct head_run *head);
+/* Blocks and heads with a norm before each sublayer: of GPT-2 and of Llama's family. */
+void prenorm_block(struct model *model, int layer, struct block_run *run, void *out);
+void prenorm_block_backward(struct model *model, int layer, struct block_run *run);
+void prenorm_head(struct model *model, int layer, struct head_run *run);
+void prenorm_head_backward(struct model *model, int layer, struct head_run *run);
 
-/* Allocate memory for a batch of this size, and keep it until a batch of another size comes. */
-int  model_run_fit(struct model *model, int sequences, int length, struct error *err);
-int  head_run_fit(struct model *model, int count, struct error *err);
+/* words_forward() computes the logits, the product with each token's vector: its embedding,
+ * which is the first parameter of layer 0, or a parameter of the head. bias may be NULL.
+ * words_backward() writes the gradient of normed to dnormed. */
+void words_forward(struct model *model, int layer, struct head_run *head, const void *bias);
+void words_backward(struct model *model, int layer, struct head_run *head);
+
+/* Allocates memory for a batch of this size, and keeps it until a batch of another size
+ * comes. */
+int model_run_fit(struct model *model, int sequences, int length, struct error *err);
+/* Allocates memory for the logits of count tokens at a time. */
+int head_run_fit(struct model *model, int count, struct error *err);
 void model_run_free(struct model *model);
 
 #endif

@@ -39,7 +39,7 @@ static int    load(struct sample *sample, struct error *err);
 static int    check_shape(const struct sample *sample, const struct model_config *shape,
                           struct error *err);
 static int    go_on(struct sample *sample, struct error *err);
-static int    look(struct sample *sample, int length, struct error *err);
+static const float *look(struct sample *sample, int length, struct error *err);
 static int    draw(struct sample *sample, const float *logits, int words);
 static bool   is_text(int byte);
 static int    most_probable(const float *logits, int words);
@@ -63,8 +63,8 @@ int sample_main(int argc, char **argv)
     }
     rc = load(&sample, &err);
     if (rc == 0)
-        rc = sample.model->config.kind == MODEL_GPT2 ? go_on(&sample, &err)
-                                                     : fill(&sample, &err);
+        rc = model_is_masked(&sample.model->config) ? fill(&sample, &err)
+                                                    : go_on(&sample, &err);
     unload(&sample);
     if (rc == 0 && fflush(stdout) == 0)
         return SAMPLE_OK;
@@ -101,7 +101,7 @@ static int check_shape(const struct sample *sample, const struct model_config *s
                        struct error *err)
 {
     const struct sample_options *options = &sample->options;
-    const bool                   is_masked = shape->kind != MODEL_GPT2;
+    const bool                   is_masked = model_is_masked(shape);
 
     if (model_config_check(shape, err) < 0)
         return -1;
@@ -121,7 +121,7 @@ static int check_shape(const struct sample *sample, const struct model_config *s
     return 0;
 }
 
-/* ---- GPT-2: continue the prompt ---- */
+/* ---- GPT-2 and Llama: continue the prompt ---- */
 
 static int go_on(struct sample *sample, struct error *err)
 {
@@ -131,8 +131,8 @@ static int go_on(struct sample *sample, struct error *err)
     const size_t                 begun = strlen(options->prompt);
     const size_t                 total = begun + (size_t)options->bytes;
     char                        *text = xcalloc(total, 1);
+    const float                 *logits = NULL;
     size_t                       have, first, i;
-    int                          rc = 0;
 
     memcpy(text, options->prompt, begun);
     fwrite(text, 1, begun, stdout);
@@ -142,27 +142,27 @@ static int go_on(struct sample *sample, struct error *err)
             sample->tokens[i - first] = (unsigned char)text[i];
             sample->targets[i - first] = i + 1 == have ? 0 : -1;
         }
-        rc = look(sample, (int)(have - first), err);
-        if (rc < 0)
+        logits = look(sample, (int)(have - first), err);
+        if (logits == NULL)
             break;
-        text[have] = (char)draw(sample, model_logits(sample->model), words);
+        text[have] = (char)draw(sample, logits, words);
         putchar(text[have]);
     }
     putchar('\n');
     free(text);
-    return rc;
+    return have == total ? 0 : -1;
 }
 
-/* Does one forward pass over length tokens. Afterwards model_logits() has a row for each target
- * that is not -1. */
-static int look(struct sample *sample, int length, struct error *err)
+/* Does one forward pass over length tokens. Returns a row of logits for each target that is not
+ * -1; NULL with err. */
+static const float *look(struct sample *sample, int length, struct error *err)
 {
     const struct model_batch batch = { .sequences = 1, .length = length,
                                        .tokens = sample->tokens, .targets = sample->targets };
-    double                   loss;
-    int                      targets;
 
-    return model_forward(sample->model, &batch, &loss, &targets, err);
+    if (model_forward(sample->model, &batch, err) < 0)
+        return NULL;
+    return model_logits(sample->model, err);
 }
 
 /* Draws a byte with the model's probabilities at this temperature. */
@@ -215,20 +215,19 @@ static int fill(struct sample *sample, struct error *err)
     const int    words = sample->model->config.vocabulary;
     const int    length = (int)strlen(sample->options.prompt);
     char        *text = xstrdup(sample->options.prompt);
-    const float *row;
+    const float *row = NULL;
     double       sure, surest;
-    int          i, gap = 0, byte = 0, rc = 0;
+    int          i, gap = 0, byte = 0;
 
     while (strchr(text, GAP) != NULL) {
         for (i = 0; i < length; i++) {
             sample->tokens[i] = text[i] == GAP ? SAMPLES_MASK : (unsigned char)text[i];
             sample->targets[i] = text[i] == GAP ? 0 : -1;
         }
-        rc = look(sample, length, err);
-        if (rc < 0)
+        row = look(sample, length, err);
+        if (row == NULL)
             break;
         surest = -1;
-        row = model_logits(sample->model);
         for (i = 0; i < length; i++) {
             if (text[i] != GAP)
                 continue;
@@ -242,10 +241,10 @@ static int fill(struct sample *sample, struct error *err)
         }
         text[gap] = byte != GAP ? (char)byte : ' ';
     }
-    if (rc == 0)
+    if (row != NULL)
         puts(text);
     free(text);
-    return rc;
+    return row != NULL ? 0 : -1;
 }
 
 static double probability(const float *logits, int words, int word)

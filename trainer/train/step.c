@@ -19,7 +19,7 @@ static int         run_passes(struct step *step, struct step_result *result,
 static struct model_batch begin_pass(struct step *step, int64_t pass);
 static void        end_part(const struct step *step, struct step_result *result,
                             enum step_part part, int64_t *since_ns);
-static int         go_back(struct step *step, double scale, struct error *err);
+static int         go_back(struct step *step, double scale, double *sum, struct error *err);
 static double      gradient_scale(const struct step *step, double scale);
 static int         find_rank(struct step *step, struct step_result *result, struct error *err);
 static struct adam adam_of(const struct step *step);
@@ -125,20 +125,19 @@ static int run_passes(struct step *step, struct step_result *result, struct erro
     struct model_batch      batch;
     double                  sum;
     int64_t                 pass, since_ns;
-    int                     targets;
 
     step->told[0] = 0;
     step->bad.text[0] = '\0';
     for (pass = 0; pass < config->accumulation_steps; pass++) {
         batch = begin_pass(step, pass);
         since_ns = clock_now_ns();
-        if (model_forward(step->model, &batch, &sum, &targets, err) < 0)
+        if (model_forward(step->model, &batch, err) < 0)
             return -1;
         end_part(step, result, STEP_FORWARD, &since_ns);
+        if (go_back(step, result->scale, &sum, err) < 0)
+            return -1;
         if (!isfinite(sum) && step->bad.text[0] == '\0')
             model_name_bad(step->model, &step->bad);
-        if (go_back(step, result->scale, err) < 0)
-            return -1;
         end_part(step, result, STEP_BACKWARD, &since_ns);
         step->told[0] += sum;
     }
@@ -172,13 +171,13 @@ static void end_part(const struct step *step, struct step_result *result, enum s
     result->seconds[part] += (double)(*since_ns - then_ns) / NS_PER_S;
 }
 
-static int go_back(struct step *step, double scale, struct error *err)
+static int go_back(struct step *step, double scale, double *sum, struct error *err)
 {
     if (world_sum_end(step->world, step->target_mark, err) < 0)
         return -1;
     if (step->target_count == 0)
         return err_set(err, "no sample of this step has a target");
-    return model_backward(step->model, gradient_scale(step, scale), err);
+    return model_backward(step->model, gradient_scale(step, scale), sum, err);
 }
 
 static double gradient_scale(const struct step *step, double scale)
@@ -196,15 +195,14 @@ static int find_rank(struct step *step, struct step_result *result, struct error
     struct model_batch batch;
     double             sum;
     int64_t            pass;
-    int                targets;
 
     if (step->world->size == 1)
         return 0;
     zero_search(step->zero, result->zero.bad);
     for (pass = 0; pass < step->config->accumulation_steps; pass++) {
         batch = begin_pass(step, pass);
-        if (model_forward(step->model, &batch, &sum, &targets, err) < 0 ||
-            model_backward(step->model, scale, err) < 0)
+        if (model_forward(step->model, &batch, err) < 0 ||
+            model_backward(step->model, scale, &sum, err) < 0)
             return -1;
     }
     return zero_search_end(step->zero, &result->bad_rank, err);

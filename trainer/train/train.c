@@ -394,7 +394,7 @@ static int open_samples(struct train *train, struct error *err)
     const struct data_seen      seen = { train->state.samples, train->state.shards };
 
     if (samples_open(&train->samples, options->data, (int)options->length,
-                     shape->kind != MODEL_GPT2, shape->vocabulary, train->state.seed, err) < 0)
+                     model_is_masked(shape), shape->vocabulary, train->state.seed, err) < 0)
         return -1;
     train->last = options->steps;
     if (train->last == 0)

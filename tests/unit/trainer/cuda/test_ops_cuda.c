@@ -213,8 +213,8 @@ static struct outcome run_model(struct ops *ops, const struct model_config *conf
     model_use_arrays(o.model, params, grads);
     o.model->drops = true;
     for (pass = 0; pass < 2; pass++)
-        if (model_forward(o.model, &batch, &o.loss, &found, &err) < 0 ||
-            model_backward(o.model, 1, &err) < 0)
+        if (model_forward(o.model, &batch, &err) < 0 ||
+            model_backward(o.model, 1, &o.loss, &err) < 0)
             fail_msg("%s", err.text);
     ops->read(ops, ops->type == DTYPE_FLOAT ? (void *)values : narrow, grads, bytes);
     o.grads = xcalloc(count, sizeof *o.grads);
