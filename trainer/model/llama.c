@@ -102,10 +102,12 @@ static void embed(struct model *model, const struct model_batch *batch)
     model->ops->embed(model->ops, model->run->block[0].in, batch->tokens,
                       layer_param(model, 0, 0), NULL, NULL, model->run->rows,
                       model->run->length, model->config.width);
+    drop_rows(model, 0, DROP_EMBEDDED, model->run->block[0].in, model->run->block[0].in);
 }
 
 static void embed_backward(struct model *model, const struct model_batch *batch)
 {
+    drop_rows(model, 0, DROP_EMBEDDED, model->run->d, model->run->d);
     model->ops->embed_backward(model->ops, layer_grad(model, 0, 0), NULL, model->run->d,
                                batch->tokens, model->run->rows, model->run->length,
                                model->config.width);
