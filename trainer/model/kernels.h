@@ -9,21 +9,11 @@
 
 #include "model/ops.h"
 
-struct kernels {
-    struct ops ops; /* without memory, matmul and attention */
-
-    /* Computes the softmax of scale * row for count rows of length numbers, in place. causal:
-     * row i of each length rows uses i + 1 numbers, and the others become 0. */
-    void (*softmax)(void *rows, int count, int length, double scale, bool causal);
-    /* Replaces dweights by the gradient of softmax's input. */
-    void (*softmax_backward)(void *dweights, const void *weights, int count, int length,
-                             double scale, bool causal);
-};
-
-extern const struct kernels kernels_float, kernels_bfloat16, kernels_half, kernels_double;
+/* All but memory, matmul, check and free. */
+extern const struct ops kernels_float, kernels_bfloat16, kernels_half, kernels_double;
 #ifdef KERNELS_X86
-extern const struct kernels kernels_float_avx2, kernels_bfloat16_avx2, kernels_half_avx2;
-extern const struct kernels kernels_float_avx512, kernels_bfloat16_avx512, kernels_half_avx512;
+extern const struct ops kernels_float_avx2, kernels_bfloat16_avx2, kernels_half_avx2;
+extern const struct ops kernels_float_avx512, kernels_bfloat16_avx512, kernels_half_avx512;
 #endif
 
 /* The table of kernels_float.c is kernels_float, plus a suffix from the compiler's options. */

@@ -93,12 +93,17 @@ static void embed(struct ops *ops, void *out, const int32_t *tokens, const void 
 #pragma omp parallel for schedule(static) if ((long)rows * width > WORTH_THREADS)
     for (i = 0; i < rows; i++) {
         const elem *word = row_of(words, tokens[i], width);
-        const elem *position = row_of(positions, i % length, width);
+        const elem *position = positions != NULL ? row_of(positions, i % length, width) : NULL;
         elem       *o = out_row(out, i, width);
         int         j;
 
+        if (position == NULL && t == NULL) {
+            memcpy(o, word, (size_t)width * sizeof *o);
+            continue;
+        }
         for (j = 0; j < width; j++)
-            store(&o[j], load(&word[j]) + load(&position[j]) + (t != NULL ? load(&t[j]) : 0));
+            store(&o[j], load(&word[j]) + (position != NULL ? load(&position[j]) : 0) +
+                             (t != NULL ? load(&t[j]) : 0));
     }
 }
 
@@ -142,41 +147,66 @@ static void embed_backward(struct ops *ops, void *dwords, void *dpositions, cons
     for (i = 0; i < rows; i++) /* now sort the rows by position */
         order.row[i] = i / times + i % times * length;
 #pragma omp parallel for schedule(static) if ((long)rows * width > WORTH_THREADS)
-    for (i = 0; i < length; i++)
+    for (i = 0; i < (dpositions != NULL ? length : 0); i++)
         add_rows(out_row(dpositions, i, width), dout, order.row + i * times, times, width);
     token_order_clear(&order);
 }
 
-/* Computes the mean of a row, and 1 / its standard deviation. */
-static void norm_stats(const elem *x, int width, double epsilon, real *stats)
+/* Computes the mean of a vector, and 1 / its standard deviation. Not centered: the mean is 0. */
+static void norm_stats(const elem *x, const struct norm *shape, real *stats)
 {
-    real sum = 0, squares = 0;
-    int  j;
+    const int width = shape->width;
+    real      sum = 0, squares = 0, mean = 0;
+    int       j;
 
+    if (shape->centered) {
 #pragma omp simd reduction(+ : sum)
-    for (j = 0; j < width; j++)
-        sum += load(&x[j]);
-    stats[0] = sum / (real)width;
+        for (j = 0; j < width; j++)
+            sum += load(&x[j]);
+        mean = sum / (real)width;
+    }
 #pragma omp simd reduction(+ : squares)
     for (j = 0; j < width; j++)
-        squares += (load(&x[j]) - stats[0]) * (load(&x[j]) - stats[0]);
-    stats[1] = 1 / real_sqrt(squares / (real)width + (real)epsilon);
+        squares += (load(&x[j]) - mean) * (load(&x[j]) - mean);
+    stats[0] = mean;
+    stats[1] = 1 / real_sqrt(squares / (real)width + (real)shape->epsilon);
 }
 
-static void norm(struct ops *ops, const struct norm *shape, void *sum, void *out,
-                      void *stats, const void *x, const void *y, const void *weight,
-                      const void *bias)
+static void norm_vector(elem *out, const elem *x, const elem *w, const elem *b, int width,
+                        const real *stats)
 {
-    const elem *w = weight, *b = bias;
-    const int   width = shape->width;
-    int         i;
+    const real mean = stats[0], scale = stats[1];
+    int        j;
+
+    if (b == NULL) {
+#pragma omp simd
+        for (j = 0; j < width; j++)
+            store(&out[j], (load(&x[j]) - mean) * scale * load(&w[j]));
+        return;
+    }
+#pragma omp simd
+    for (j = 0; j < width; j++)
+        store(&out[j], (load(&x[j]) - mean) * scale * load(&w[j]) + load(&b[j]));
+}
+
+/* Returns where a vector is, in rows of this number of elements. */
+static size_t vector_at(const struct norm *shape, int vector, int row)
+{
+    return (size_t)(vector / shape->each) * (size_t)row +
+           (size_t)(vector % shape->each) * (size_t)shape->width;
+}
+
+static void norm(struct ops *ops, const struct norm *shape, void *sum, void *out, void *stats,
+                 const void *x, const void *y, const void *weight, const void *bias)
+{
+    const int width = shape->width, vectors = shape->rows * shape->each;
+    int       i;
 
     (void)ops;
-#pragma omp parallel for schedule(static) if ((long)shape->rows * width > WORTH_THREADS)
-    for (i = 0; i < shape->rows; i++) {
-        const elem *in = row_of(x, i, width);
-        elem       *o = out_row(out, i, width);
-        real       *s = (real *)stats + 2 * i;
+#pragma omp parallel for schedule(static) if ((long)vectors * width > WORTH_THREADS)
+    for (i = 0; i < vectors; i++) {
+        const elem *in = (const elem *)x + vector_at(shape, i, shape->x_row);
+        real       *s = (real *)stats + 2 * (size_t)i;
         int         j;
 
         if (y != NULL) {
@@ -188,17 +218,16 @@ static void norm(struct ops *ops, const struct norm *shape, void *sum, void *out
                 store(&total[j], load(&in[j]) + load(&more[j]));
             in = total;
         }
-        norm_stats(in, width, shape->epsilon, s);
-#pragma omp simd
-        for (j = 0; j < width; j++)
-            store(&o[j], (load(&in[j]) - s[0]) * s[1] * load(&w[j]) + load(&b[j]));
+        norm_stats(in, shape, s);
+        norm_vector((elem *)out + vector_at(shape, i, shape->out_row), in, weight, bias, width, s);
     }
 }
 
 static void norm_dx(const elem *dout, const elem *x, const elem *w, const real *stats,
-                    const elem *more, elem *dx, int width)
+                    const elem *more, elem *dx, const struct norm *shape)
 {
     const real mean = stats[0], scale = stats[1];
+    const int  width = shape->width;
     real       sum = 0, dot = 0;
     int        j;
 
@@ -209,7 +238,7 @@ static void norm_dx(const elem *dout, const elem *x, const elem *w, const real *
         sum += d;
         dot += d * (load(&x[j]) - mean) * scale;
     }
-    sum /= (real)width;
+    sum = shape->centered ? sum / (real)width : 0;
     dot /= (real)width;
     if (more == NULL) {
 #pragma omp simd
@@ -225,17 +254,17 @@ static void norm_dx(const elem *dout, const elem *x, const elem *w, const real *
 }
 
 /* Adds the gradients of weight and bias, for COLUMNS columns from first on. */
-static void norm_dweight(const struct norm *shape, elem *dweight, elem *dbias, const void *dout,
-                         const void *x, const real *stats, int first)
+static void norm_dweight(const struct norm *shape, elem *dweight, elem *dbias, const elem *dout,
+                         const elem *x, const real *stats, int first)
 {
     const int columns = shape->width - first < COLUMNS ? shape->width - first : COLUMNS;
     real      dw[COLUMNS] = { 0 }, db[COLUMNS] = { 0 };
     int       i, j;
 
-    for (i = 0; i < shape->rows; i++) {
-        const elem *d = row_of(dout, i, shape->width) + first;
-        const elem *in = row_of(x, i, shape->width) + first;
-        const real  mean = stats[2 * i], scale = stats[2 * i + 1];
+    for (i = 0; i < shape->rows * shape->each; i++) {
+        const elem *d = dout + vector_at(shape, i, shape->out_row) + first;
+        const elem *in = x + vector_at(shape, i, shape->x_row) + first;
+        const real  mean = stats[2 * (size_t)i], scale = stats[2 * (size_t)i + 1];
 
 #pragma omp simd
         for (j = 0; j < columns; j++) {
@@ -243,28 +272,58 @@ static void norm_dweight(const struct norm *shape, elem *dweight, elem *dbias, c
             db[j] += load(&d[j]);
         }
     }
-    for (j = 0; j < columns; j++) {
+    for (j = 0; j < columns; j++)
         store(&dweight[first + j], load(&dweight[first + j]) + dw[j]);
+    for (j = 0; j < columns && dbias != NULL; j++)
         store(&dbias[first + j], load(&dbias[first + j]) + db[j]);
-    }
 }
 
-static void norm_backward(struct ops *ops, const struct norm *shape, void *dx,
-                               void *dweight, void *dbias, const void *dout, const void *x,
-                               const void *weight, const void *stats, const void *more)
+static void norm_backward(struct ops *ops, const struct norm *shape, void *dx, void *dweight,
+                          void *dbias, const void *dout, const void *x, const void *weight,
+                          const void *stats, const void *more)
 {
-    const int width = shape->width;
+    const int width = shape->width, vectors = shape->rows * shape->each;
     int       i;
 
     (void)ops;
-#pragma omp parallel for schedule(static) if ((long)shape->rows * width > WORTH_THREADS)
+#pragma omp parallel for schedule(static) if ((long)vectors * width > WORTH_THREADS)
     for (i = 0; i < width; i += COLUMNS)
         norm_dweight(shape, dweight, dbias, dout, x, stats, i);
     /* Must come after the gradients of the weights, because dx may be dout. */
-#pragma omp parallel for schedule(static) if ((long)shape->rows * width > WORTH_THREADS)
-    for (i = 0; i < shape->rows; i++)
-        norm_dx(row_of(dout, i, width), row_of(x, i, width), weight, (const real *)stats + 2 * i,
-                more != NULL ? row_of(more, i, width) : NULL, out_row(dx, i, width), width);
+#pragma omp parallel for schedule(static) if ((long)vectors * width > WORTH_THREADS)
+    for (i = 0; i < vectors; i++) {
+        const size_t at = vector_at(shape, i, shape->out_row);
+
+        norm_dx((const elem *)dout + at, (const elem *)x + vector_at(shape, i, shape->x_row),
+                weight, (const real *)stats + 2 * (size_t)i,
+                more != NULL ? (const elem *)more + at : NULL, (elem *)dx + at, shape);
+    }
+}
+
+static void rotate(struct ops *ops, const struct rotary *shape, void *x, const void *table)
+{
+    const int half = shape->head_width / 2;
+    int       i;
+
+    (void)ops;
+#pragma omp parallel for schedule(static) if ((long)shape->rows * shape->row > WORTH_THREADS)
+    for (i = 0; i < shape->rows; i++) {
+        const real *turn = (const real *)table + (size_t)(i % shape->length) * (size_t)half * 2;
+        int         head, j;
+
+        for (head = 0; head < shape->heads; head++) {
+            elem *a = out_row(x, i, shape->row) + head * shape->head_width, *b = a + half;
+
+#pragma omp simd
+            for (j = 0; j < half; j++) {
+                const real left = load(&a[j]), right = load(&b[j]), cosine = turn[2 * j];
+                const real sine = shape->back ? -turn[2 * j + 1] : turn[2 * j + 1];
+
+                store(&a[j], left * cosine - right * sine);
+                store(&b[j], right * cosine + left * sine);
+            }
+        }
+    }
 }
 
 static void gelu(struct ops *ops, enum gelu kind, void *out, const void *x, size_t count)
@@ -304,8 +363,65 @@ static void gelu_backward(struct ops *ops, enum gelu kind, void *dx, const void 
         store(&o[i], load(&d[i]) * gelu_erf_slope(load(&in[i])));
 }
 
+static void swiglu(struct ops *ops, void *out, const void *x, int rows, int width)
+{
+    int i;
+
+    (void)ops;
+#pragma omp parallel for schedule(static) if ((long)rows * width > WORTH_THREADS)
+    for (i = 0; i < rows; i++) {
+        const elem *gate = row_of(x, i, 2 * width), *value = gate + width;
+        elem       *o = out_row(out, i, width);
+        int         j;
+
+#pragma omp simd
+        for (j = 0; j < width; j++)
+            store(&o[j], load(&gate[j]) / (1 + real_exp(-load(&gate[j]))) * load(&value[j]));
+    }
+}
+
+static void swiglu_backward(struct ops *ops, void *dx, const void *dout, const void *x, int rows,
+                            int width)
+{
+    int i;
+
+    (void)ops;
+#pragma omp parallel for schedule(static) if ((long)rows * width > WORTH_THREADS)
+    for (i = 0; i < rows; i++) {
+        const elem *gate = row_of(x, i, 2 * width), *value = gate + width;
+        const elem *d = row_of(dout, i, width);
+        elem       *dgate = out_row(dx, i, 2 * width), *dvalue = dgate + width;
+        int         j;
+
+#pragma omp simd
+        for (j = 0; j < width; j++) {
+            const real g = load(&gate[j]), v = load(&value[j]), s = 1 / (1 + real_exp(-g));
+
+            store(&dgate[j], load(&d[j]) * v * s * (1 + g * (1 - s)));
+            store(&dvalue[j], load(&d[j]) * g * s);
+        }
+    }
+}
+
 /* Counters processed at once, as a vector. Each counter gives the words of four elements. */
 #define COUNTERS 16
+
+/* Computes the words of elements 4 * four and later ones, four for each counter. */
+static inline void draw_words(const struct dropout *drop, int sequence, size_t four,
+                              uint32_t *word, int counters)
+{
+    int i;
+
+#pragma omp simd
+    for (i = 0; i < counters; i++) {
+        const struct philox random = dropout_words(drop, sequence, four + (size_t)i);
+
+        word[4 * i] = random.word[0];
+        word[4 * i + 1] = random.word[1];
+        word[4 * i + 2] = random.word[2];
+        word[4 * i + 3] = random.word[3];
+    }
+}
 
 static void drop_some(const struct dropout *drop, elem *out, const elem *x, int sequence,
                       size_t four, size_t count)
@@ -315,15 +431,7 @@ static void drop_some(const struct dropout *drop, elem *out, const elem *x, int 
     uint32_t       word[4 * COUNTERS];
     size_t         i;
 
-#pragma omp simd
-    for (i = 0; i < COUNTERS; i++) {
-        const struct philox random = dropout_words(drop, sequence, four + i);
-
-        word[4 * i] = random.word[0];
-        word[4 * i + 1] = random.word[1];
-        word[4 * i + 2] = random.word[2];
-        word[4 * i + 3] = random.word[3];
-    }
+    draw_words(drop, sequence, four, word, COUNTERS);
 #pragma omp simd
     for (i = 0; i < count; i++)
         store(&out[i], word[i] < limit ? 0 : load(&x[i]) * factor);
@@ -361,55 +469,6 @@ static real row_max(const elem *x, int count)
         odd += v != v ? (real)1 : (real)0;
     }
     return odd > 0 ? (real)NAN : max;
-}
-
-static void softmax(void *rows, int count, int length, double scale, bool causal)
-{
-    const real factor = (real)scale;
-    int        i;
-
-#pragma omp parallel for schedule(static) if ((long)count * length > WORTH_THREADS)
-    for (i = 0; i < count; i++) {
-        elem      *x = out_row(rows, i, length);
-        const int  seen = causal ? i % length + 1 : length;
-        const real max = row_max(x, seen);
-        real       sum = 0;
-        int        j;
-
-        /* Each weight is rounded to elem only once: the sum uses unrounded exponentials. */
-#pragma omp simd reduction(+ : sum)
-        for (j = 0; j < seen; j++)
-            sum += real_exp((load(&x[j]) - max) * factor);
-        sum = 1 / sum;
-#pragma omp simd
-        for (j = 0; j < seen; j++)
-            store(&x[j], real_exp((load(&x[j]) - max) * factor) * sum);
-        memset(x + seen, 0, (size_t)(length - seen) * sizeof *x);
-    }
-}
-
-static void softmax_backward(void *dweights, const void *weights, int count, int length,
-                             double scale, bool causal)
-{
-    const real factor = (real)scale;
-    int        i;
-
-#pragma omp parallel for schedule(static) if ((long)count * length > WORTH_THREADS)
-    for (i = 0; i < count; i++) {
-        elem       *d = out_row(dweights, i, length);
-        const elem *w = row_of(weights, i, length);
-        const int   seen = causal ? i % length + 1 : length;
-        real        dot = 0;
-        int         j;
-
-#pragma omp simd reduction(+ : dot)
-        for (j = 0; j < seen; j++)
-            dot += load(&d[j]) * load(&w[j]);
-#pragma omp simd
-        for (j = 0; j < seen; j++)
-            store(&d[j], (load(&d[j]) - dot) * load(&w[j]) * factor);
-        memset(d + seen, 0, (size_t)(length - seen) * sizeof *d);
-    }
 }
 
 /* Sets stats[i] to the logarithm of the sum of the row's exponentials. */
@@ -478,25 +537,29 @@ static void scatter(struct ops *ops, void *out, const void *x, const int32_t *in
         memcpy(out_row(out, index[i], width), row_of(x, i, width), (size_t)width * sizeof(elem));
 }
 
-const struct kernels TABLE = {
-    .ops = {
-        .type = ELEM_TYPE,
-        .stat_size = sizeof(real),
-        .zero = zero,
-        .bias_backward = bias_backward,
-        .embed = embed,
-        .embed_backward = embed_backward,
-        .norm = norm,
-        .norm_backward = norm_backward,
-        .add = add,
-        .gelu = gelu,
-        .gelu_backward = gelu_backward,
-        .dropout = dropout,
-        .cross_entropy = cross_entropy,
-        .cross_entropy_backward = cross_entropy_backward,
-        .gather = gather,
-        .scatter = scatter,
-    },
-    .softmax = softmax,
-    .softmax_backward = softmax_backward,
+#include "model/attention_template.h"
+
+const struct ops TABLE = {
+    .type = ELEM_TYPE,
+    .stat_size = sizeof(real),
+    .zero = zero,
+    .bias_backward = bias_backward,
+    .embed = embed,
+    .embed_backward = embed_backward,
+    .norm = norm,
+    .norm_backward = norm_backward,
+    .rotate = rotate,
+    .add = add,
+    .gelu = gelu,
+    .gelu_backward = gelu_backward,
+    .swiglu = swiglu,
+    .swiglu_backward = swiglu_backward,
+    .dropout = dropout,
+    .attention_bytes = attention_bytes,
+    .attention = attention,
+    .attention_backward = attention_backward,
+    .cross_entropy = cross_entropy,
+    .cross_entropy_backward = cross_entropy_backward,
+    .gather = gather,
+    .scatter = scatter,
 };
