@@ -244,10 +244,10 @@ int model_config_check(const struct model_config *config, struct error *err)
         check_number("number of heads", config->heads, MODEL_HEADS_MAX, err) < 0 ||
         check_number("number of blocks", config->blocks, MODEL_BLOCKS_MAX, err) < 0)
         return -1;
-    if (config->kind != MODEL_GPT2 &&
+    if (model_is_masked(config) &&
         check_number("number of token types", config->types, MODEL_VOCABULARY_MAX, err) < 0)
         return -1;
-    if (config->width % config->heads != 0)
+    if (config->head_width == 0 && config->width % config->heads != 0)
         return err_set(err, "width %d is not a multiple of %d heads", config->width,
                        config->heads);
     if (model_longest(config) < 1)

@@ -213,7 +213,7 @@ static void test_types(void **state)
     (void)state;
     for (m = 0; m < TINY; m++) {
         compare(DTYPE_FLOAT, &tiny[m], 1e-5);
-        compare(DTYPE_BFLOAT16, &tiny[m], 0.08);
+        compare(DTYPE_BFLOAT16, &tiny[m], 0.12);
     }
 }
 
