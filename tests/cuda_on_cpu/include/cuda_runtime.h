@@ -86,6 +86,7 @@ cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute wh
 #define __host__
 #define __shared__
 #define __align__(bytes)
+#define __launch_bounds__(...)
 
 struct uint3 {
     unsigned x, y, z;
