@@ -1,4 +1,7 @@
 /* loss.cu - see ops_cuda.h; the cross entropy
+ *
+ * A block has a row, whose width is often odd: it reads packs between the first and the last
+ * address at which one can be, and single elements beside them.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -15,40 +18,94 @@ struct loss_sum {
     double value;
 };
 
-/* Returns the result over the block in every thread. */
-template <float reduce(float)> static __device__ float block_reduce(float x, float empty)
+/* Calls f.use<N>(address, column) for all packs and elements of the row that this thread has. */
+template <typename T, typename F> static __device__ inline void each_part(T *x, int width, F &f)
 {
-    float    *part = shared_memory();
-    const int lane = threadIdx.x % WARP;
+    const int size = PACK(T), thread = (int)threadIdx.x;
+    const int before = (size - (int)((uintptr_t)x % 16 / sizeof(T))) % size;
+    const int first = before < width ? before : width, end = first + (width - first) / size * size;
+    int       j;
 
-    x = reduce(x);
-    __syncthreads(); /* all threads have read the previous content */
-    if (lane == 0)
-        part[threadIdx.x / WARP] = x;
-    __syncthreads();
-    return reduce(lane < WARPS ? part[lane] : empty);
+    for (j = first + thread * size; j < end; j += THREADS * size)
+        f.template use<PACK(T)>(x + j, j);
+    if (thread < first)
+        f.template use<1>(x + thread, thread);
+    if (thread < width - end)
+        f.template use<1>(x + end + thread, end + thread);
 }
 
-/* One block per row. */
+/* ---- the loss ---- */
+
+/* The sum of e^(x - max), where max grows as elements come. fmaxf ignores NaN; the sum does not. */
+struct exp_sum {
+    float max, sum;
+
+    __device__ void raise(float most)
+    {
+        if (most > max) {
+            sum *= expf(max - most);
+            max = most;
+        }
+    }
+
+    __device__ void add(const struct exp_sum &other)
+    {
+        raise(other.max);
+        sum += other.max == max ? other.sum : other.sum * expf(other.max - max);
+    }
+
+    template <int N, typename T> __device__ void use(const T *x, int)
+    {
+        float v[N], most;
+        int   k;
+
+        load_pack<N>(v, x);
+        for (most = v[0], k = 1; k < N; k++)
+            most = fmaxf(most, v[k]);
+        raise(most);
+        for (k = 0; k < N; k++)
+            sum += v[k] == -INFINITY ? 0 : expf(v[k] - max);
+    }
+};
+
+/* Adds those of all threads, in the first one. */
+static __device__ void add_up(struct exp_sum &own)
+{
+    float *part = shared_memory(), *sums = part + WARPS;
+    int    lane;
+
+    for (lane = WARP / 2; lane > 0; lane /= 2) {
+        struct exp_sum other;
+
+        other.max = __shfl_xor_sync(ALL_WARP, own.max, lane);
+        other.sum = __shfl_xor_sync(ALL_WARP, own.sum, lane);
+        own.add(other);
+    }
+    if (threadIdx.x % WARP == 0) {
+        part[threadIdx.x / WARP] = own.max;
+        sums[threadIdx.x / WARP] = own.sum;
+    }
+    __syncthreads();
+    for (lane = 1; threadIdx.x == 0 && lane < WARPS; lane++) {
+        const struct exp_sum other = { part[lane], sums[lane] };
+
+        own.add(other);
+    }
+}
+
 template <typename T>
 static __global__ void entropy_kernel(float *stats, float *losses, const T *logits,
                                       const int32_t *targets, int width)
 {
-    const T *x = logits + (size_t)blockIdx.x * width;
-    float    max = -INFINITY, sum = 0;
-    int      j;
+    const T       *x = logits + (size_t)blockIdx.x * width;
+    struct exp_sum own = { -INFINITY, 0 };
 
-    for (j = threadIdx.x; j < width; j += THREADS)
-        max = fmaxf(max, load(&x[j]));
-    max = block_reduce<warp_max>(max, -INFINITY);
-    /* fmaxf ignores NaN; this sum does not. */
-    for (j = threadIdx.x; j < width; j += THREADS)
-        sum += expf(load(&x[j]) - max);
-    sum = block_reduce<warp_sum>(sum, 0);
+    each_part(x, width, own);
+    add_up(own);
     if (threadIdx.x > 0)
         return;
-    stats[blockIdx.x] = max + logf(sum);
-    losses[blockIdx.x] = max + logf(sum) - load(&x[targets[blockIdx.x]]);
+    stats[blockIdx.x] = own.max + logf(own.sum);
+    losses[blockIdx.x] = own.max + logf(own.sum) - load(&x[targets[blockIdx.x]]);
 }
 
 /* One block: each thread sums every THREADS-th row, and the first thread sums the threads. */
@@ -82,7 +139,7 @@ static double cross_entropy(struct ops *ops, void *stats, const void *logits,
     if (!ops_room(cuda, &cuda->losses, &cuda->losses_room, (size_t)rows))
         return loss.value;
     stream_launch(stream, "cross entropy", entropy_kernel<T>, (size_t)rows, THREADS,
-                  WARPS * sizeof(float), (float *)stats, cuda->losses, (const T *)logits,
+                  2 * WARPS * sizeof(float), (float *)stats, cuda->losses, (const T *)logits,
                   numbers, width);
     stream_launch(stream, "cross entropy", sum_kernel, 1, THREADS, THREADS * sizeof(double),
                   cuda->loss, (const float *)cuda->losses, (size_t)rows);
@@ -90,19 +147,31 @@ static double cross_entropy(struct ops *ops, void *stats, const void *logits,
     return loss.value;
 }
 
+/* ---- the gradient ---- */
+
+struct slope {
+    float stat, scale;
+    int   target;
+
+    template <int N, typename T> __device__ void use(T *x, int column)
+    {
+        float v[N];
+        int   k;
+
+        load_pack<N>(v, x);
+        for (k = 0; k < N; k++)
+            v[k] = (expf(v[k] - stat) - (column + k == target ? 1.0f : 0.0f)) * scale;
+        store_pack<N>(x, v);
+    }
+};
+
 template <typename T>
 static __global__ void entropy_backward_kernel(T *logits, const float *stats,
-                                               const int32_t *targets, float scale, size_t rows,
-                                               int width)
+                                               const int32_t *targets, float scale, int width)
 {
-    size_t i;
+    struct slope slope = { stats[blockIdx.x], scale, targets[blockIdx.x] };
 
-    for (i = thread_number(); i < rows * width; i += thread_count()) {
-        const size_t row = i / width;
-        const float  p = expf(load(&logits[i]) - stats[row]);
-
-        store(&logits[i], (p - ((size_t)targets[row] == i % width ? 1.0f : 0.0f)) * scale);
-    }
+    each_part(logits + (size_t)blockIdx.x * width, width, slope);
 }
 
 template <typename T>
@@ -112,9 +181,8 @@ static void cross_entropy_backward(struct ops *ops, void *logits, const void *st
     struct stream *stream = stream_of(ops);
     const int32_t *numbers = stream_send(stream, targets, (size_t)rows);
 
-    stream_launch(stream, "cross entropy backward", entropy_backward_kernel<T>,
-                  loop_blocks((size_t)rows * (size_t)width), LOOP_THREADS, 0, (T *)logits,
-                  (const float *)stats, numbers, (float)scale, (size_t)rows, width);
+    stream_launch(stream, "cross entropy backward", entropy_backward_kernel<T>, (size_t)rows,
+                  THREADS, 0, (T *)logits, (const float *)stats, numbers, (float)scale, width);
 }
 
 template <typename T> static void fill(struct ops *ops)
