@@ -1,4 +1,6 @@
-/* loops.cu - see ops_cuda.h; operations on single elements or single rows
+/* loops.cu - see ops_cuda.h; operations on single elements
+ *
+ * Those on rows are in rows.cu.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -13,77 +15,128 @@
 #define PHILOX_FUNCTION static __device__ inline
 #include "model/philox.h"
 
-template <typename T>
-static __global__ void add_kernel(T *out, const T *a, const T *b, size_t count)
+/* ---- functions of one or two elements ---- */
+
+struct sum_of {
+    static __device__ float of(float a, float b)
+    {
+        return a + b;
+    }
+};
+
+struct erf_of {
+    static __device__ float of(float x, float)
+    {
+        return gelu_erf(x);
+    }
+};
+
+struct tanh_of {
+    static __device__ float of(float x, float)
+    {
+        return gelu_tanh(x);
+    }
+};
+
+struct erf_slope_of {
+    static __device__ float of(float dout, float x)
+    {
+        return dout * gelu_erf_slope(x);
+    }
+};
+
+struct tanh_slope_of {
+    static __device__ float of(float dout, float x)
+    {
+        return dout * gelu_tanh_slope(x);
+    }
+};
+
+/* out = F::of(a, b) for all packs, and for the elements after the last pack. b may be NULL. */
+template <typename F, typename T, int N>
+static __global__ void each_kernel(T *out, const T *a, const T *b, size_t count)
 {
     size_t i;
+    float  x[N], y[N] = {};
+    int    k;
 
-    for (i = thread_number(); i < count; i += thread_count())
-        store(&out[i], load(&a[i]) + load(&b[i]));
+    for (i = thread_number(); i < count / N; i += thread_count()) {
+        load_pack<N>(x, a + i * N);
+        if (b != NULL)
+            load_pack<N>(y, b + i * N);
+        for (k = 0; k < N; k++)
+            x[k] = F::of(x[k], y[k]);
+        store_pack<N>(out + i * N, x);
+    }
+    i = count / N * N + thread_number();
+    if (i < count)
+        store(&out[i], F::of(load(&a[i]), b != NULL ? load(&b[i]) : 0));
+}
+
+template <typename F, typename T>
+static void each(struct ops *ops, const char *what, void *out, const void *a, const void *b,
+                 size_t count)
+{
+    const bool packed = is_packed<T>(address(out) | address(a) | address(b), 0);
+
+    stream_launch(stream_of(ops), what, packed ? each_kernel<F, T, PACK(T)> : each_kernel<F, T, 1>,
+                  loop_blocks(packed ? (count + PACK(T) - 1) / PACK(T) : count), LOOP_THREADS, 0,
+                  (T *)out, (const T *)a, (const T *)b, count);
 }
 
 template <typename T>
 static void add(struct ops *ops, void *out, const void *a, const void *b, size_t count)
 {
-    stream_launch(stream_of(ops), "add", add_kernel<T>, loop_blocks(count), LOOP_THREADS, 0,
-                  (T *)out, (const T *)a, (const T *)b, count);
-}
-
-template <typename T>
-static __global__ void gelu_kernel(bool is_erf, T *out, const T *x, size_t count)
-{
-    size_t i;
-
-    for (i = thread_number(); i < count; i += thread_count())
-        store(&out[i], is_erf ? gelu_erf(load(&x[i])) : gelu_tanh(load(&x[i])));
+    each<sum_of, T>(ops, "add", out, a, b, count);
 }
 
 template <typename T>
 static void gelu(struct ops *ops, enum gelu kind, void *out, const void *x, size_t count)
 {
-    stream_launch(stream_of(ops), "gelu", gelu_kernel<T>, loop_blocks(count), LOOP_THREADS, 0,
-                  kind == GELU_ERF, (T *)out, (const T *)x, count);
-}
-
-template <typename T>
-static __global__ void gelu_backward_kernel(bool is_erf, T *dx, const T *dout, const T *x,
-                                            size_t count)
-{
-    size_t i;
-
-    for (i = thread_number(); i < count; i += thread_count()) {
-        const float in = load(&x[i]);
-
-        store(&dx[i], load(&dout[i]) * (is_erf ? gelu_erf_slope(in) : gelu_tanh_slope(in)));
-    }
+    if (kind == GELU_ERF)
+        each<erf_of, T>(ops, "gelu", out, x, NULL, count);
+    else
+        each<tanh_of, T>(ops, "gelu", out, x, NULL, count);
 }
 
 template <typename T>
 static void gelu_backward(struct ops *ops, enum gelu kind, void *dx, const void *dout,
                           const void *x, size_t count)
 {
-    stream_launch(stream_of(ops), "gelu backward", gelu_backward_kernel<T>, loop_blocks(count),
-                  LOOP_THREADS, 0, kind == GELU_ERF, (T *)dx, (const T *)dout, (const T *)x,
-                  count);
+    if (kind == GELU_ERF)
+        each<erf_slope_of, T>(ops, "gelu backward", dx, dout, x, count);
+    else
+        each<tanh_slope_of, T>(ops, "gelu backward", dx, dout, x, count);
 }
 
-/* A thread has four elements, whose random words come from one counter. */
-template <typename T>
-static __global__ void dropout_kernel(struct dropout drop, T *out, const T *x, size_t total,
-                                      size_t each)
+/* ---- dropout ---- */
+
+#define FOUR 4 /* elements, whose random words come from one counter */
+
+/* Several blocks have a sequence. A thread has four elements. */
+template <typename T, int N>
+static __global__ void dropout_kernel(struct dropout drop, T *out, const T *x, size_t each,
+                                      int parts)
 {
-    const size_t   fours = (each + 3) / 4;
+    const int      sequence = (int)(blockIdx.x / parts);
     const uint32_t limit = dropout_limit(&drop);
     const float    factor = 1 / (1 - (float)drop.rate);
-    size_t         i, j;
+    const size_t   step = (size_t)parts * blockDim.x;
+    size_t         i = (size_t)(blockIdx.x % parts) * blockDim.x + threadIdx.x;
+    float          v[N];
+    int            j, k;
 
-    for (i = thread_number(); i < total; i += thread_count()) {
-        const size_t        sequence = i / fours, first = i % fours * 4;
-        const size_t        at = sequence * each + first;
-        const struct philox random = dropout_words(&drop, (int)sequence, i % fours);
+    out += sequence * each;
+    x += sequence * each;
+    for (; i * FOUR < each; i += step) {
+        const struct philox random = dropout_words(&drop, sequence, i);
 
-        for (j = 0; j < 4 && first + j < each; j++)
-            store(&out[at + j], random.word[j] < limit ? 0 : load(&x[at + j]) * factor);
+        for (j = 0; j < FOUR && i * FOUR + j < each; j += N) {
+            load_pack<N>(v, x + i * FOUR + j);
+            for (k = 0; k < N; k++)
+                v[k] = random.word[j + k] < limit ? 0 : v[k] * factor;
+            store_pack<N>(out + i * FOUR + j, v);
+        }
     }
 }
 
@@ -91,53 +144,15 @@ template <typename T>
 static void dropout(struct ops *ops, const struct dropout *drop, void *out, const void *x,
                     int sequences, size_t each)
 {
-    const size_t total = (size_t)sequences * ((each + 3) / 4);
+    const bool   packed = is_packed<T>(address(out) | address(x), each);
+    const size_t blocks = loop_blocks((each + FOUR - 1) / FOUR);
+    const size_t most = 1 + 4096 / (size_t)(sequences > 0 ? sequences : 1);
+    const size_t parts = blocks < most ? blocks : most;
 
-    stream_launch(stream_of(ops), "dropout", dropout_kernel<T>, loop_blocks(total), LOOP_THREADS,
-                  0, *drop, (T *)out, (const T *)x, total, each);
-}
-
-/* out[i] = x[index[i]] for gather, out[index[i]] = x[i] for scatter. */
-template <typename T>
-static __global__ void rows_kernel(bool is_gather, T *out, const T *x, const int32_t *index,
-                                   size_t rows, int width)
-{
-    size_t i;
-
-    for (i = thread_number(); i < rows * width; i += thread_count()) {
-        const size_t there = (size_t)index[i / width] * width + i % width;
-
-        if (is_gather)
-            out[i] = x[there];
-        else
-            out[there] = x[i];
-    }
-}
-
-template <typename T>
-static void move_rows(struct ops *ops, bool is_gather, void *out, const void *x,
-                      const int32_t *index, int rows, int width)
-{
-    struct stream *stream = stream_of(ops);
-    const size_t   count = (size_t)rows * (size_t)width;
-    const int32_t *numbers = stream_send(stream, index, (size_t)rows);
-
-    stream_launch(stream, "rows", rows_kernel<T>, loop_blocks(count), LOOP_THREADS, 0, is_gather,
-                  (T *)out, (const T *)x, numbers, (size_t)rows, width);
-}
-
-template <typename T>
-static void gather(struct ops *ops, void *out, const void *x, const int32_t *index, int rows,
-                   int width)
-{
-    move_rows<T>(ops, true, out, x, index, rows, width);
-}
-
-template <typename T>
-static void scatter(struct ops *ops, void *out, const void *x, const int32_t *index, int rows,
-                    int width)
-{
-    move_rows<T>(ops, false, out, x, index, rows, width);
+    stream_launch(stream_of(ops), "dropout",
+                  packed ? dropout_kernel<T, FOUR> : dropout_kernel<T, 1>,
+                  (size_t)sequences * parts, LOOP_THREADS, 0, *drop, (T *)out, (const T *)x, each,
+                  (int)parts);
 }
 
 template <typename T> static void fill(struct ops *ops)
@@ -146,8 +161,6 @@ template <typename T> static void fill(struct ops *ops)
     ops->gelu = gelu<T>;
     ops->gelu_backward = gelu_backward<T>;
     ops->dropout = dropout<T>;
-    ops->gather = gather<T>;
-    ops->scatter = scatter<T>;
 }
 
 void loops_fill(struct ops *ops)

@@ -45,6 +45,7 @@ struct ops *ops_cuda_new(enum dtype type, void *stream, struct error *err)
     cuda->ops.check = ops_check;
     cuda->ops.free = ops_free;
     loops_fill(&cuda->ops);
+    rows_fill(&cuda->ops);
     embed_fill(&cuda->ops);
     norm_fill(&cuda->ops);
     loss_fill(&cuda->ops);

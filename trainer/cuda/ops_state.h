@@ -22,6 +22,7 @@ struct ops_cuda {
 };
 
 void loops_fill(struct ops *ops);
+void rows_fill(struct ops *ops);
 void embed_fill(struct ops *ops);
 void norm_fill(struct ops *ops);
 void loss_fill(struct ops *ops);
