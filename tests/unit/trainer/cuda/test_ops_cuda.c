@@ -20,6 +20,7 @@
 
 #include "cuda/ops_cuda.h"
 #include "model/model.h"
+#include "unit/trainer/model/model_fixture.h"
 #include "unit/trainer/model/op_subjects.h"
 #include "xalloc.h"
 
@@ -167,23 +168,6 @@ static void test_refused(void **state)
 
 /* ---- models ---- */
 
-#define SEQUENCES 2
-#define LENGTH    5
-
-static const struct model_config tiny[] = {
-    { .kind = MODEL_GPT2, .vocabulary = 13, .positions = 6, .width = 12, .inner = 20, .heads = 3,
-      .blocks = 2, .norm_epsilon = 1e-5, .deviation = 0.3 },
-    { .kind = MODEL_BERT, .vocabulary = 13, .positions = 6, .types = 2, .width = 12, .inner = 20,
-      .heads = 3, .blocks = 2, .norm_epsilon = 1e-12, .deviation = 0.3 },
-    { .kind = MODEL_ROBERTA, .vocabulary = 13, .positions = 8, .types = 1, .width = 12,
-      .inner = 20, .heads = 3, .blocks = 2, .norm_epsilon = 1e-5, .deviation = 0.3 },
-};
-
-static const int32_t            tokens[SEQUENCES * LENGTH] = { 3, 1, 12, 1, 0, 7, 7, 2, 5, 9 };
-static const int32_t            targets[SEQUENCES * LENGTH] = { 1, -1, 1, 0, -1, 7, -1, 5, 9, 11 };
-static const struct model_batch batch = { .sequences = SEQUENCES, .length = LENGTH,
-                                          .tokens = tokens, .targets = targets };
-
 struct outcome {
     struct model *model;
     double        loss;
@@ -199,7 +183,7 @@ static struct outcome run_model(struct ops *ops, const struct model_config *conf
     float         *values = xcalloc(count, sizeof *values);
     uint16_t      *narrow = xcalloc(count, sizeof *narrow);
     void          *params = ops->alloc(ops, bytes), *grads = ops->alloc(ops, bytes);
-    int            pass, found;
+    int            pass;
     size_t         i;
 
     model_initial_values(o.model, 1, 0, count, values);
@@ -213,7 +197,7 @@ static struct outcome run_model(struct ops *ops, const struct model_config *conf
     model_use_arrays(o.model, params, grads);
     o.model->drops = true;
     for (pass = 0; pass < 2; pass++)
-        if (model_forward(o.model, &batch, &err) < 0 ||
+        if (model_forward(o.model, &tiny_batch, &err) < 0 ||
             model_backward(o.model, 1, &o.loss, &err) < 0)
             fail_msg("%s", err.text);
     ops->read(ops, ops->type == DTYPE_FLOAT ? (void *)values : narrow, grads, bytes);
@@ -262,7 +246,7 @@ static void test_layers(void **state)
     size_t              m;
 
     (void)state;
-    for (m = 0; m < sizeof tiny / sizeof tiny[0]; m++) {
+    for (m = 0; m < TINY; m++) {
         compare_layers(DTYPE_FLOAT, &tiny[m], 1e-5);
         compare_layers(DTYPE_BFLOAT16, &tiny[m], 0.03);
         config = tiny[m];

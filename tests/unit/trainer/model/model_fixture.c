@@ -34,10 +34,10 @@ const struct model_config tiny[TINY] = {
       .head_norm = true, .rope = { .theta = 100 } },
 };
 
-const int32_t tokens[SEQUENCES * LENGTH] = { 3, 1, 12, 1, 0, 7, 7, 2, 5, 9 };
-const int32_t targets[SEQUENCES * LENGTH] = { 1, -1, 1, 0, -1, 7, -1, 5, 9, 11 };
-const struct model_batch batch = { .sequences = SEQUENCES, .length = LENGTH,
-                                          .tokens = tokens, .targets = targets };
+const int32_t tiny_tokens[SEQUENCES * LENGTH] = { 3, 1, 12, 1, 0, 7, 7, 2, 5, 9 };
+const int32_t tiny_targets[SEQUENCES * LENGTH] = { 1, -1, 1, 0, -1, 7, -1, 5, 9, 11 };
+const struct model_batch tiny_batch = { .sequences = SEQUENCES, .length = LENGTH,
+                                        .tokens = tiny_tokens, .targets = tiny_targets };
 
 void fixture_make(struct fixture *f, const struct model_config *config, enum dtype type)
 {
@@ -83,7 +83,7 @@ double fixture_loss(struct fixture *f)
     double       loss;
     int          count;
 
-    if (model_forward(f->model, &batch, &err) < 0 ||
+    if (model_forward(f->model, &tiny_batch, &err) < 0 ||
         model_loss(f->model, &loss, &count, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(count, 7);

@@ -17,8 +17,8 @@
 extern const struct model_config tiny[TINY];
 
 /* A batch for each of them, with seven targets. */
-extern const int32_t            tokens[SEQUENCES * LENGTH], targets[SEQUENCES * LENGTH];
-extern const struct model_batch batch;
+extern const int32_t            tiny_tokens[SEQUENCES * LENGTH], tiny_targets[SEQUENCES * LENGTH];
+extern const struct model_batch tiny_batch;
 
 /* A model with all its parameters, and room for their gradient. */
 struct fixture {

@@ -58,7 +58,7 @@ static void test_hooks(void **state)
     fixture_make(&f, &tiny[0], DTYPE_FLOAT);
     f.model->hooks = (struct model_hooks){ .enter = enter, .leave = leave, .done = done };
     seen[0] = '\0';
-    assert_int_equal(model_forward(f.model, &batch, &err), 0);
+    assert_int_equal(model_forward(f.model, &tiny_batch, &err), 0);
     assert_string_equal(seen, "e0 l0 e1 l1 e2 l2 ");
     seen[0] = '\0';
     assert_int_equal(model_loss(f.model, &loss, &count, &err), 0);
@@ -150,7 +150,7 @@ static void test_refused(void **state)
     assert_int_equal(model_forward(f.model, &wrong, &err), -1);
     assert_string_equal(err.text, "sequences of 7 tokens: the model accepts at most 6");
     f.model->hooks.enter = refuse;
-    assert_int_equal(model_forward(f.model, &batch, &err), -1);
+    assert_int_equal(model_forward(f.model, &tiny_batch, &err), -1);
     assert_string_equal(err.text, "no layer 2");
 
     config.heads = 5;

@@ -68,7 +68,7 @@ static void test_gradients(void **state)
  * another seed drops other elements. */
 static void test_dropout(void **state)
 {
-    struct model_batch  part = batch;
+    struct model_batch  part = tiny_batch;
     struct model_config config;
     struct fixture      f;
     struct error        err;
@@ -87,8 +87,8 @@ static void test_dropout(void **state)
         assert_true(fabs(whole - plain) > 1e-3);
         part.sequences = 1;
         for (i = 0, sum = 0; i < SEQUENCES; i++, sum += loss) {
-            part.tokens = tokens + i * LENGTH;
-            part.targets = targets + i * LENGTH;
+            part.tokens = tiny_tokens + i * LENGTH;
+            part.targets = tiny_targets + i * LENGTH;
             part.sample = (uint64_t)i;
             assert_int_equal(model_forward(f.model, &part, &err), 0);
             assert_int_equal(model_loss(f.model, &loss, &count, &err), 0);
@@ -221,7 +221,7 @@ static void test_types(void **state)
 static void test_no_targets(void **state)
 {
     int32_t            none[SEQUENCES * LENGTH];
-    struct model_batch empty = batch;
+    struct model_batch empty = tiny_batch;
     struct fixture     f;
     struct error       err;
     double             loss;
@@ -245,8 +245,8 @@ static void test_no_targets(void **state)
 /* Two batches after one another add up; a batch of another shape changes nothing. */
 static void test_accumulates(void **state)
 {
-    const struct model_batch other = { .sequences = 1, .length = 3, .tokens = tokens,
-                                       .targets = targets };
+    const struct model_batch other = { .sequences = 1, .length = 3, .tokens = tiny_tokens,
+                                       .targets = tiny_targets };
     struct fixture once, twice;
     struct error   err;
     double         loss;
@@ -299,11 +299,11 @@ static void test_head_rows(void **state)
         logits = model_logits(whole.model, &err);
         assert_non_null(logits);
         for (row = 0, at = 0, sum = 0; row < SEQUENCES * LENGTH; row++) {
-            if (targets[row] < 0)
+            if (tiny_targets[row] < 0)
                 continue;
             for (log_sum = 0, word = 0; word < 13; word++)
                 log_sum += exp(logits[at * 13 + word]);
-            sum += log(log_sum) - logits[at++ * 13 + targets[row]];
+            sum += log(log_sum) - logits[at++ * 13 + tiny_targets[row]];
         }
         assert_true(fabs(sum - loss) < 1e-12);
         fixture_drop(&whole);
@@ -315,7 +315,7 @@ static void test_documents(void **state)
 {
     static const int32_t begins[SEQUENCES * LENGTH] = { 0, 0, 2, 2, 4, 0, 0, 0, 0, 4 };
     static const int     first[] = { 0, 2, 4, 5, 9, 10 };
-    struct model_batch   packed = batch, alone = { .sequences = 1 };
+    struct model_batch   packed = tiny_batch, alone = { .sequences = 1 };
     struct fixture       one, many;
     struct error         err;
     double               loss, sum, part;
@@ -330,8 +330,8 @@ static void test_documents(void **state)
         assert_int_equal(model_backward(many.model, 1, &loss, &err), 0);
         for (sum = 0, i = 0; i < 5; i++, sum += part) {
             alone.length = first[i + 1] - first[i];
-            alone.tokens = tokens + first[i];
-            alone.targets = targets + first[i];
+            alone.tokens = tiny_tokens + first[i];
+            alone.targets = tiny_targets + first[i];
             assert_int_equal(model_forward(one.model, &alone, &err), 0);
             assert_int_equal(model_backward(one.model, 1, &part, &err), 0);
         }
