@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "comm/dtype.h"
 #include "err.h"
 #include "model/rope.h"
 
@@ -45,7 +46,8 @@ struct model_config {
 };
 
 #define MODEL_VOCABULARY_MAX (1 << 24)
-#define MODEL_POSITIONS_MAX  (1 << 16)
+#define MODEL_POSITIONS_MAX  (1 << 16) /* of a table */
+#define MODEL_LONGEST_MAX    (1 << 24) /* tokens, where there is no table */
 #define MODEL_WIDTH_MAX      (1 << 15)
 #define MODEL_HEADS_MAX      256
 #define MODEL_BLOCKS_MAX     1024
@@ -53,22 +55,35 @@ struct model_config {
 #define MODEL_CONFIG_MAX     (1 << 20) /* bytes of config.json */
 
 /* Finds the shape of a named model: "gpt2" (also -medium, -large, -xl), "bert" (BERT base),
- * "roberta", "hello" (HelloDeepSpeed's). -1 with the known names in err. */
+ * "roberta", "hello" (HelloDeepSpeed's), "qwen2.5-0.5b" and others of Llama's family. -1 with the
+ * known names in err. */
 int model_config_named(struct model_config *config, const char *name, struct error *err);
 
-/* Parses the text of a config.json. name: the file's name, for err. */
+/* Parses the text of a config.json. name: the file's name, for err. What may change the
+ * computation and is not supported is an error that names the key, also an unknown key. */
 int model_config_parse(struct model_config *config, const char *name, const char *text,
                        size_t size, struct error *err);
 
-/* Returns the shape as the text of a config.json that Hugging Face can read; the caller frees
- * it. */
+/* Returns the shape as a config.json that transformers 4 and 5 can read; the caller frees it. */
 char *model_config_text(const struct model_config *config);
+
+/* The same for weights of this type. If base is not NULL, it is the config.json (size bytes) from
+ * which the shape came: its other keys stay. NULL with err if base is no such file. */
+char *model_config_export(const struct model_config *config, enum dtype type, const char *base,
+                          size_t size, struct error *err);
+
+/* Gives the shape another width or number of heads (0: the same). The inner width, the heads of
+ * keys and values, and a head's width change in proportion. */
+void model_config_resize(struct model_config *config, int width, int heads);
 
 /* Is the shape valid? -1 with err if not. */
 int model_config_check(const struct model_config *config, struct error *err);
 
 /* Does it fill masked tokens? Otherwise it continues a text. */
 bool model_is_masked(const struct model_config *config);
+
+/* Is it of Llama's family? */
+bool model_config_is_llama(const struct model_config *config);
 
 /* Return the number of heads of keys and values, and the width of a head. */
 int model_kv_heads(const struct model_config *config);

@@ -238,68 +238,6 @@ static void test_discard(void **state)
     drop(&f);
 }
 
-/* What config.json says of a model is what it was made of. */
-static void test_config(void **state)
-{
-    struct model_config config, again;
-    struct error        err = { "" };
-    static const char *const all[] = { "gpt2", "gpt2-xl", "bert", "roberta", "hello" };
-    char               *text;
-    size_t              i;
-
-    (void)state;
-    for (i = 0; i < sizeof all / sizeof all[0]; i++) {
-        assert_int_equal(model_config_named(&config, all[i], &err), 0);
-        assert_int_equal(model_config_check(&config, &err), 0);
-        text = model_config_text(&config);
-        if (model_config_parse(&again, "again", text, strlen(text), &err) < 0)
-            fail_msg("%s", err.text);
-        assert_int_equal(config.kind, again.kind);
-        assert_int_equal(config.positions, again.positions);
-        assert_int_equal(config.types, again.types);
-        assert_int_equal(config.inner, again.inner);
-        assert_true(config.norm_epsilon == again.norm_epsilon);
-        free(text);
-    }
-    assert_int_equal(model_config_named(&config, "gpt5", &err), -1);
-    assert_string_equal(err.text, "unknown model 'gpt5' (known: gpt2, gpt2-medium, gpt2-large, "
-                                  "gpt2-xl, bert, roberta, hello)");
-}
-
-static void test_bad_config(void **state)
-{
-    static const char *const cases[][2] = {
-        { "", "c:" },
-        { "{}", "model_type is missing" },
-        { "{\"model_type\": \"llama\"}", "'llama' is not gpt2, bert or roberta" },
-        { "{\"model_type\": \"gpt2\"}", "vocab_size is missing" },
-        { "{\"model_type\": \"gpt2\", \"vocab_size\": 0}", "vocab_size is not a positive integer" },
-        { "{\"model_type\": \"gpt2\", \"vocab_size\": 9, \"n_embd\": 8, \"n_head\": 3,"
-          " \"n_layer\": 1}",
-          "width 8 is not a multiple of 3 heads" },
-        { "{\"model_type\": \"gpt2\", \"vocab_size\": 9, \"n_embd\": 99999999, \"n_head\": 3,"
-          " \"n_layer\": 1}",
-          "width 99999999 is out of range, must be 1 to 32768" },
-        { "{\"model_type\": \"gpt2\", \"vocab_size\": 9, \"n_embd\": 8, \"n_head\": 2,"
-          " \"n_layer\": 1, \"activation_function\": \"relu\"}",
-          "activation_function is not" },
-        { "{\"model_type\": \"gpt2\", \"vocab_size\": 9, \"n_embd\": 8, \"n_head\": 2,"
-          " \"n_layer\": 1, \"layer_norm_epsilon\": -1}",
-          "layer_norm_epsilon is not a number" },
-    };
-    struct model_config config;
-    struct error        err;
-    size_t              i;
-
-    (void)state;
-    for (i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        assert_int_equal(model_config_parse(&config, "c", cases[i][0], strlen(cases[i][0]), &err),
-                         -1);
-        if (strstr(err.text, cases[i][1]) == NULL)
-            fail_msg("%s: '%s' does not say '%s'", cases[i][0], err.text, cases[i][1]);
-    }
-}
-
 static void write_file(const char *path, const char *header, size_t claimed, size_t data)
 {
     FILE  *file = fopen(path, "wb");
@@ -405,8 +343,6 @@ int main(void)
         cmocka_unit_test(test_pytorch),
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_discard),
-        cmocka_unit_test(test_config),
-        cmocka_unit_test(test_bad_config),
         cmocka_unit_test(test_bad_files),
         cmocka_unit_test(test_odd_files),
     };
