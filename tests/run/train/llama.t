@@ -24,8 +24,11 @@ model qwen3 qwen3 '"tie_word_embeddings": true, "head_dim": 16'
 
 # zero STAGE KEYS: ds.json with that stage, and more keys of zero_optimization.
 zero() {
-    config "\"gradient_clipping\": 1.0,
-        \"zero_optimization\": { \"stage\": $1, \"reduce_bucket_size\": 9000 $2 },"
+    cat >ds.json <<DS
+{ "train_batch_size": 8, "steps_per_print": 1, "gradient_clipping": 1.0,
+  "optimizer": { "type": "AdamW", "params": { "lr": 3e-3 } },
+  "zero_optimization": { "stage": $1, "reduce_bucket_size": 9000 $2 } }
+DS
 }
 mkdir nvme
 in_files=", \"offload_optimizer\": { \"device\": \"nvme\", \"nvme_path\": \"$PWD/nvme\" },
@@ -73,8 +76,8 @@ zero 0
 learn 1 "$PWD/qwen3" --steps 24 --activation_checkpointing
 ok "qwen3, computed twice: the same curve" alike curve.qwen3 24
 
-# Six samples, which are each step's: the next loss is what the exported model begins with.
-head -c 97 text >short
+# Eight samples, which are each step's: the next loss is what the exported model begins with.
+head -c 129 text >short
 mv short text
 zero 3
 learn 4 "$PWD/qwen2" --steps 10 --checkpoint_dir "$PWD/save" --export "$PWD/learnt"

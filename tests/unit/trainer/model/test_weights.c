@@ -27,7 +27,8 @@
 
 #define VECTORS TOP_SRCDIR "/tests/unit/trainer/vectors"
 
-static const char *const names[] = { "gpt2", "bert", "roberta" };
+static const char *const names[] = { "gpt2", "bert", "roberta", "llama", "mistral",
+                                     "qwen2", "qwen3" };
 
 struct fixture {
     struct ops         *ops;
@@ -114,7 +115,7 @@ static void test_pytorch(void **state)
     size_t              i;
 
     (void)state;
-    for (i = 0; i < 3; i++) {
+    for (i = 0; i < sizeof names / sizeof names[0]; i++) {
         make(&f, names[i]);
         snprintf(path, sizeof path, VECTORS "/%s/want.safetensors", names[i]);
         want = safetensors_open(path, &err);
