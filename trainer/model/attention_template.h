@@ -288,13 +288,6 @@ static size_t attention_bytes(struct ops *ops, const struct attention *s)
     return (size_t)s->sequences * (size_t)s->heads * (size_t)s->length * sizeof(real);
 }
 
-/* Returns whether threads are worth it. */
-static bool is_much(const struct attention *s)
-{
-    return (double)s->sequences * s->heads * s->length * s->length * s->head_width >
-           16.0 * WORTH_THREADS;
-}
-
 static struct tile query_tile(const struct attention *s, int number)
 {
     const int   tiles = round_up(s->length, TILE) / TILE;
@@ -311,7 +304,7 @@ static void attention(struct ops *ops, const struct attention *s, void *out, voi
     const int count = s->sequences * s->heads * (round_up(s->length, TILE) / TILE);
 
     (void)ops;
-#pragma omp parallel if (is_much(s))
+#pragma omp parallel if ((double)count * s->length * s->head_width > WORTH_THREADS)
     {
         const struct room room = room_new(s->head_width);
         int               i;
@@ -518,21 +511,22 @@ static void attention_backward(struct ops *ops, const struct attention *s, const
 {
     const struct given g = { s, dout, out, s->heads * s->head_width, x, kept, scratch };
     const int          tiles = s->sequences * (round_up(s->length, TILE) / TILE);
+    const int          count = tiles * s->heads, kv_count = tiles * s->kv_heads;
 
     (void)ops;
-#pragma omp parallel if (is_much(s))
+#pragma omp parallel if ((double)count * s->length * s->head_width > WORTH_THREADS)
     {
         const struct room room = room_new(s->head_width);
         int               i;
 
 #pragma omp for schedule(dynamic)
-        for (i = 0; i < tiles * s->heads; i++) {
+        for (i = 0; i < count; i++) {
             struct tile t = query_tile(s, i);
 
             to_queries(&g, &room, &t, dx);
         }
 #pragma omp for schedule(dynamic)
-        for (i = 0; i < tiles * s->kv_heads; i++)
+        for (i = 0; i < kv_count; i++)
             to_keys(&g, &room, i, dx);
         free(room.memory);
     }

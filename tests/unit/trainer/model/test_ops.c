@@ -17,14 +17,18 @@
 
 #include <cmocka.h>
 
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
 #include "comm/dtype.h"
 #include "model/kernels.h"
 #include "model/ops.h"
 #include "model/philox.h"
 #include "unit/trainer/model/op_subjects.h"
+#include "xalloc.h"
 
 #define ROWS 6
-
 
 /* The sum of the outputs, each times its gradient. */
 static double value_of(const struct subject *subject, struct ops *ops, struct arrays *arrays)
@@ -198,6 +202,204 @@ static void test_kernels(void **state)
     in_half->free(in_half);
 }
 
+/* ---- attention ---- */
+
+/* What forward keeps for backward grows with the length and not with its square. */
+static void test_attention_bytes(void **state)
+{
+    static const enum dtype types[] = { DTYPE_FLOAT, DTYPE_BFLOAT16, DTYPE_HALF, DTYPE_DOUBLE };
+    struct attention        s = { .sequences = 3, .heads = 12, .kv_heads = 4, .head_width = 64 };
+    size_t                  i;
+
+    (void)state;
+    for (i = 0; i < 4; i++) {
+        struct ops *ops = subject_ops(types[i]);
+
+        for (s.length = 1; s.length <= 1 << 20; s.length *= 2)
+            assert_int_equal(ops->attention_bytes(ops, &s),
+                             (size_t)(3 * 12) * (size_t)s.length * ops->stat_size);
+        ops->free(ops);
+    }
+}
+
+/* Results do not depend on the number of threads, bit by bit. */
+static void compare_threads(struct ops *ops, const struct subject *subject)
+{
+#ifdef _OPENMP
+    const size_t  size = dtype_size(ops->type);
+    const int     before = omp_get_max_threads();
+    struct arrays one, two;
+    size_t        i;
+
+    omp_set_num_threads(1);
+    subject_make(&one, subject, ops);
+    subject->forward(ops, one.in, one.out);
+    subject->backward(ops, one.in, one.dout, one.din);
+    omp_set_num_threads(2);
+    subject_make(&two, subject, ops);
+    subject->forward(ops, two.in, two.out);
+    subject->backward(ops, two.in, two.dout, two.din);
+    omp_set_num_threads(before);
+    if (memcmp(one.out, two.out, subject->out * size) != 0)
+        fail_msg("%s, %s: another output with two threads", subject->name, ops->name);
+    for (i = 0; i < SUBJECT_INPUTS; i++)
+        if (memcmp(one.din[i], two.din[i], subject->size[i] * size) != 0)
+            fail_msg("%s, %s: another gradient with two threads", subject->name, ops->name);
+    subject_drop(&one, ops);
+    subject_drop(&two, ops);
+#else
+    (void)ops;
+    (void)subject;
+    skip();
+#endif
+}
+
+static void test_threads(void **state)
+{
+    struct ops *in_float = subject_ops(DTYPE_FLOAT), *in_bfloat16 = subject_ops(DTYPE_BFLOAT16);
+    size_t      s;
+
+    (void)state;
+    for (s = 0; s < all_subjects; s++) {
+        compare_threads(in_float, &subjects[s]);
+        compare_threads(in_bfloat16, &subjects[s]);
+    }
+    in_float->free(in_float);
+    in_bfloat16->free(in_bfloat16);
+}
+
+#define WIDTH_MAX 512
+#define LONG      70
+
+/* Computes the output and all three gradients of two heads that share keys and values. */
+static void attend(struct ops *ops, const struct attention *s, double *result)
+{
+    const size_t rows = LONG * 4 * (size_t)s->head_width, outs = LONG * 2 * (size_t)s->head_width;
+    const int    row = 4 * s->head_width;
+    void        *memory[6];
+    float       *values = xcalloc(rows, sizeof *values);
+    uint64_t     random = 11;
+    struct qkv   x, dx;
+    size_t       i, j;
+
+    for (i = 0; i < 6; i++) { /* x, dx, out, dout, kept, scratch */
+        memory[i] = ops->alloc(ops, rows * sizeof(double));
+        for (j = 0; j < rows; j++) {
+            values[j] = (float)subject_number(&random);
+            if (ops->type == DTYPE_DOUBLE)
+                ((double *)memory[i])[j] = (double)values[j];
+            else
+                ((float *)memory[i])[j] = values[j];
+        }
+    }
+    x = dx = (struct qkv){ .q_row = row, .k_row = row, .v_row = row };
+    i = dtype_size(ops->type) * (size_t)s->head_width;
+    x.q = memory[0], x.k = (char *)memory[0] + 2 * i, x.v = (char *)memory[0] + 3 * i;
+    dx.q = memory[1], dx.k = (char *)memory[1] + 2 * i, dx.v = (char *)memory[1] + 3 * i;
+    ops->attention(ops, s, memory[2], memory[4], &x);
+    ops->attention_backward(ops, s, &dx, memory[5], memory[3], memory[2], &x, memory[4]);
+    for (j = 0; j < rows; j++)
+        result[j] = ops->type == DTYPE_DOUBLE ? ((double *)memory[1])[j]
+                                              : (double)((float *)memory[1])[j];
+    for (j = 0; j < outs; j++)
+        result[rows + j] = ops->type == DTYPE_DOUBLE ? ((double *)memory[2])[j]
+                                                     : (double)((float *)memory[2])[j];
+    for (i = 0; i < 6; i++)
+        ops->release(ops, memory[i]);
+    free(values);
+}
+
+/* Heads need not be whole vectors wide. */
+static void test_head_widths(void **state)
+{
+    static const int widths[] = { 1, 3, 17, 65, 129, 256, WIDTH_MAX };
+    static double    want[LONG * 6 * WIDTH_MAX], got[LONG * 6 * WIDTH_MAX];
+    struct ops      *ops = subject_ops(DTYPE_FLOAT), *exact = subject_ops(DTYPE_DOUBLE);
+    struct attention s = { .sequences = 1, .length = LONG, .heads = 2, .kv_heads = 1,
+                           .causal = true };
+    size_t           i, j;
+
+    (void)state;
+    for (i = 0; i < sizeof widths / sizeof widths[0]; i++) {
+        s.head_width = widths[i];
+        attend(exact, &s, want);
+        attend(ops, &s, got);
+        for (j = 0; j < (size_t)(LONG * 6 * widths[i]); j++)
+            if (!(fabs(got[j] - want[j]) <= 3e-6 * fmax(1, fabs(want[j]))))
+                fail_msg("heads of %d, element %zu: %.9g is not %.9g", widths[i], j, got[j],
+                         want[j]);
+    }
+    ops->free(ops);
+    exact->free(exact);
+}
+
+/* Computes what keys' weights are multiplied by: all scores are 0, and the values of key i are
+ * those of the unit matrix. */
+static void draw(struct ops *ops, const struct attention *s, float *out)
+{
+    static float     zeros[2 * LONG * 2 * LONG], unit[2 * LONG * LONG], kept[2 * 2 * LONG];
+    const struct qkv x = { .q = zeros, .k = zeros, .v = unit, .q_row = 2 * LONG, .k_row = LONG,
+                           .v_row = LONG };
+    int              i;
+
+    for (i = 0; i < 2 * LONG; i++)
+        unit[i * LONG + i % LONG] = LONG; /* weights are 1 / LONG */
+    ops->attention(ops, s, out, kept, &x);
+}
+
+/* Attention drops those of its weights that an array of all of them would lose. */
+static void test_dropped_weights(void **state)
+{
+    static float     ones[2][2][LONG][LONG], want[2][2][LONG][LONG], got[2][LONG][2][LONG];
+    struct ops      *ops = subject_ops(DTYPE_FLOAT);
+    struct attention s = { .sequences = 2, .length = LONG, .heads = 2, .kv_heads = 1,
+                           .head_width = LONG };
+    int              i, head, row, key;
+
+    (void)state;
+    s.drop = (struct dropout){ .rate = 0.3, .seed = 5, .sample = 7, .site = 3 };
+    for (i = 0; i < 2 * 2 * LONG * LONG; i++)
+        (&ones[0][0][0][0])[i] = 1;
+    ops->dropout(ops, &s.drop, want, ones, 2, 2 * LONG * LONG);
+    draw(ops, &s, &got[0][0][0][0]);
+    for (i = 0; i < 2; i++)
+        for (head = 0; head < 2; head++)
+            for (row = 0; row < LONG; row++)
+                for (key = 0; key < LONG; key++)
+                    assert_true(fabsf(want[i][head][row][key] - got[i][row][head][key]) < 1e-5f);
+    ops->free(ops);
+}
+
+/* What is no number must show in all queries that see it. */
+static void test_attention_not_a_number(void **state)
+{
+    static float     x[3][LONG], out[LONG], kept[LONG], bad[] = { NAN, INFINITY };
+    struct attention s = { .sequences = 1, .length = LONG, .heads = 1, .kv_heads = 1,
+                           .head_width = 1, .causal = true };
+    const struct qkv qkv = { .q = x[0], .k = x[1], .v = x[2], .q_row = 1, .k_row = 1,
+                             .v_row = 1 };
+    struct ops      *ops = subject_ops(DTYPE_FLOAT);
+    int              i, part, row, query;
+
+    (void)state;
+    for (i = 0; i < LONG; i++)
+        x[0][i] = x[1][i] = x[2][i] = 1;
+    for (part = 1; part < 3; part++) {
+        for (i = 0; i < 2; i++) {
+            for (row = 0; row < LONG; row++) {
+                x[part][row] = bad[i];
+                ops->attention(ops, &s, out, kept, &qkv);
+                for (query = row; query < LONG; query++)
+                    assert_false(isfinite(out[query]));
+                x[part][row] = 1;
+            }
+        }
+    }
+    ops->free(ops);
+}
+
+/* ---- the rest ---- */
+
 static void test_products(void **state)
 {
     struct ops *ops = subject_ops(DTYPE_FLOAT);
@@ -320,6 +522,11 @@ int main(void)
         cmocka_unit_test(test_added),
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_attention_bytes),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_head_widths),
+        cmocka_unit_test(test_dropped_weights),
+        cmocka_unit_test(test_attention_not_a_number),
         cmocka_unit_test(test_products),
         cmocka_unit_test(test_half),
         cmocka_unit_test(test_cross_entropy),
