@@ -43,6 +43,7 @@ static struct room room_new(int width)
     room.w = next;
     room.dw = next + square;
     room.factor = next + 2 * square;
+    memset(room.factor, 0, square * sizeof(real)); /* hidden weights get one, too */
     return room;
 }
 
@@ -142,24 +143,35 @@ static void hide_keys(const struct attention *s, const struct tile *t, real *w)
                  t->query + i - t->key + 1, t->keys);
 }
 
-/* Computes the factor by which dropout multiplies each weight. Steps: elements of factor from
- * one query, or key, to the next. */
+/* Computes the factor by which dropout multiplies each weight that is not hidden; the others
+ * keep some factor. Steps: elements of factor from one query, or key, to the next. */
 static void draw_factors(const struct attention *s, const struct tile *t, real *factor,
                          int query_step, int key_step)
 {
     const uint32_t limit = dropout_limit(&s->drop);
     const real     kept = 1 / (1 - (real)s->drop.rate);
-    uint32_t       word[TILE + 8];
+    uint32_t       word[2 * WORDS];
+    real           drawn[TILE];
     int            i, j;
 
     for (i = 0; i < t->queries; i++) {
-        const size_t row = (size_t)t->head * (size_t)s->length + (size_t)(t->query + i);
-        const size_t first = row * (size_t)s->length + (size_t)t->key;
-        const int    before = (int)(first % 4);
+        const int    query = t->query + i, seen = first_seen(s, t->sequence, query);
+        const int    first = seen > t->key ? seen - t->key : 0;
+        const int    end = s->causal && query < t->key + t->keys ? query - t->key + 1 : t->keys;
+        const size_t row = (size_t)t->head * (size_t)s->length + (size_t)query;
+        const size_t at = row * (size_t)s->length + (size_t)(t->key + first);
+        real        *to = factor + i * query_step + first * key_step;
 
-        draw_words(&s->drop, t->sequence, first / 4, word, (before + t->keys + 3) / 4);
-        for (j = 0; j < t->keys; j++)
-            factor[i * query_step + j * key_step] = word[before + j] < limit ? 0 : kept;
+        if (end <= first)
+            continue;
+        draw_words(&s->drop, t->sequence, at / 4, word);
+        if ((int)(at % 4) + end - first > WORDS)
+            draw_words(&s->drop, t->sequence, at / 4 + COUNTERS, word + WORDS);
+#pragma omp simd
+        for (j = 0; j < end - first; j++)
+            drawn[j] = word[(int)(at % 4) + j] < limit ? 0 : kept;
+        for (j = 0; j < end - first; j++)
+            to[j * key_step] = drawn[j];
     }
 }
 

@@ -405,16 +405,17 @@ static void swiglu_backward(struct ops *ops, void *dx, const void *dout, const v
 
 /* Counters processed at once, as a vector. Each counter gives the words of four elements. */
 #define COUNTERS 16
+#define WORDS    (4 * COUNTERS)
 
-/* Computes the words of elements 4 * four and later ones, four for each counter. */
+/* Computes the words of the elements from 4 * four on. */
 static inline void draw_words(const struct dropout *drop, int sequence, size_t four,
-                              uint32_t *word, int counters)
+                              uint32_t word[WORDS])
 {
-    int i;
+    size_t i;
 
 #pragma omp simd
-    for (i = 0; i < counters; i++) {
-        const struct philox random = dropout_words(drop, sequence, four + (size_t)i);
+    for (i = 0; i < COUNTERS; i++) {
+        const struct philox random = dropout_words(drop, sequence, four + i);
 
         word[4 * i] = random.word[0];
         word[4 * i + 1] = random.word[1];
@@ -428,10 +429,10 @@ static void drop_some(const struct dropout *drop, elem *out, const elem *x, int 
 {
     const uint32_t limit = dropout_limit(drop);
     const real     factor = 1 / (1 - (real)drop->rate);
-    uint32_t       word[4 * COUNTERS];
+    uint32_t       word[WORDS];
     size_t         i;
 
-    draw_words(drop, sequence, four, word, COUNTERS);
+    draw_words(drop, sequence, four, word);
 #pragma omp simd
     for (i = 0; i < count; i++)
         store(&out[i], word[i] < limit ? 0 : load(&x[i]) * factor);
@@ -440,7 +441,7 @@ static void drop_some(const struct dropout *drop, elem *out, const elem *x, int 
 static void dropout(struct ops *ops, const struct dropout *drop, void *out, const void *x,
                     int sequences, size_t each)
 {
-    const size_t some = 4 * COUNTERS, parts = (each + some - 1) / some;
+    const size_t some = WORDS, parts = (each + some - 1) / some;
     const size_t total = (size_t)sequences * parts;
     size_t       i;
 
