@@ -22,7 +22,7 @@
 #endif
 
 #include "comm/dtype.h"
-#include "model/kernels.h"
+#include "model/cpu/kernels.h"
 #include "model/ops.h"
 #include "model/philox.h"
 #include "unit/trainer/model/op_subjects.h"

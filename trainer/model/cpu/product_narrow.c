@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "model/narrow.h"
-#include "model/product.h"
+#include "model/cpu/product.h"
 #include "xalloc.h"
 
 static size_t span_of(const struct matmul *shape, int rows, int columns, int ld,

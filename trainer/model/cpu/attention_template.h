@@ -8,7 +8,7 @@
  * kernels_template.h.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "model/tile_template.h"
+#include "model/cpu/tile_template.h"
 #include "xalloc.h"
 
 #define HIDDEN   ((real)-1e30) /* a score in place of those that a query does not see */

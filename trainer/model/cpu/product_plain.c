@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "model/product.h"
+#include "model/cpu/product.h"
 
 static double dot(const struct matmul *s, const double *a, const double *b, int i, int j);
 

@@ -11,4 +11,4 @@
 #define REAL_IS_DOUBLE
 #define TABLE     KERNELS_NAME(kernels_double)
 
-#include "model/kernels_template.h"
+#include "model/cpu/kernels_template.h"

@@ -12,4 +12,4 @@
 #define STORE     narrow_half
 #define TABLE     KERNELS_NAME(kernels_half)
 
-#include "model/kernels_template.h"
+#include "model/cpu/kernels_template.h"

@@ -14,4 +14,4 @@
 #define STORE     narrow_bfloat16
 #define TABLE     KERNELS_NAME(kernels_bfloat16)
 
-#include "model/kernels_template.h"
+#include "model/cpu/kernels_template.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/kernels.h"
+#include "model/cpu/kernels.h"
 #include "model/philox.h"
 #include "model/real_math.h"
 #include "model/token_order.h"
@@ -538,7 +538,7 @@ static void scatter(struct ops *ops, void *out, const void *x, const int32_t *in
         memcpy(out_row(out, index[i], width), row_of(x, i, width), (size_t)width * sizeof(elem));
 }
 
-#include "model/attention_template.h"
+#include "model/cpu/attention_template.h"
 
 const struct ops TABLE = {
     .type = ELEM_TYPE,

@@ -10,4 +10,4 @@
 #define STORE(x)  (x)
 #define TABLE     KERNELS_NAME(kernels_float)
 
-#include "model/kernels_template.h"
+#include "model/cpu/kernels_template.h"

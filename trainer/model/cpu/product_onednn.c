@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "model/product.h"
+#include "model/cpu/product.h"
 
 #include <stdlib.h>
 #include <string.h>

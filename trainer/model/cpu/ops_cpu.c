@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/kernels.h"
+#include "model/cpu/kernels.h"
 #include "model/ops.h"
-#include "model/product.h"
+#include "model/cpu/product.h"
 #include "xalloc.h"
 
 #define ALIGNMENT 64 /* a cache line, and the widest vector */
