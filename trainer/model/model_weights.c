@@ -25,8 +25,6 @@ static const struct safetensor *find(const struct safetensors *st, const char *n
 static const struct safetensor *find_short(const struct safetensors *st, const char *name);
 static void           old_name(const char *name, char old[MODEL_NAME_MAX]);
 static struct overlap overlap_of(const struct model_param *param, size_t first, size_t count);
-static int            write_config(const struct model *model, const char *directory,
-                                   struct error *err);
 
 int model_weights_check(const struct model *model, const struct safetensors *st,
                         struct error *err)
@@ -127,27 +125,7 @@ struct safetensors_out *model_weights_create(const struct model *model, const ch
     }
     out = safetensors_create(directory, shapes, (size_t)model->param_count, type, file_max, err);
     free(shapes);
-    if (out != NULL && write_config(model, directory, err) < 0) {
-        safetensors_discard(out);
-        return NULL;
-    }
     return out;
-}
-
-static int write_config(const struct model *model, const char *directory, struct error *err)
-{
-    char  path[PATH_MAX], *text = model_config_text(&model->config);
-    FILE *file;
-    int   rc = 0;
-
-    snprintf(path, sizeof path, "%s/config.json", directory);
-    file = fopen(path, "we");
-    if (file == NULL || fputs(text, file) < 0 || fputc('\n', file) < 0)
-        rc = err_set(err, "%s: %s", path, strerror(errno));
-    if (file != NULL && fclose(file) != 0 && rc == 0)
-        rc = err_set(err, "%s: %s", path, strerror(errno));
-    free(text);
-    return rc;
 }
 
 int model_weights_store(const struct model *model, struct safetensors_out *out, size_t first,

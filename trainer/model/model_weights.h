@@ -22,7 +22,7 @@ int model_weights_check(const struct model *model, const struct safetensors *st,
 int model_weights_load(const struct model *model, const struct safetensors *st, size_t first,
                        size_t count, float *values, struct error *err);
 
-/* Begins files for the model's parameters, and writes config.json into the same directory. */
+/* Begins files for the model's parameters. */
 struct safetensors_out *model_weights_create(const struct model *model, const char *directory,
                                              enum dtype type, uint64_t file_max,
                                              struct error *err);

@@ -39,6 +39,7 @@ struct train {
     struct world         world;
     struct ops          *ops;
     struct model        *model;
+    const char          *from; /* the model's directory; NULL: its shape has a name */
     size_t               activations; /* bytes */
     struct samples       samples;
     struct data_shards  *shards; /* NULL: no --data-shards */
@@ -59,8 +60,7 @@ static volatile sig_atomic_t wants[STEP_WANTS];
 static int  set_up(struct train *train, struct error *err);
 static int  read_config(struct train *train, struct error *err);
 static int  make_model(struct train *train, struct error *err);
-static int  shape_of(struct model_config *shape, const struct train_options *options,
-                     struct error *err);
+static int  shape_of(struct train *train, struct model_config *shape, struct error *err);
 static uint64_t hash_of(const struct train *train);
 static int  make_zero(struct train *train, struct error *err);
 static struct zero_offload offload_of(const struct ds_offload *offload);
@@ -181,7 +181,7 @@ static int make_model(struct train *train, struct error *err)
     const enum ds_dtype     type = ds_config_dtype(train->config);
     struct model_config     shape;
 
-    if (shape_of(&shape, &train->options, err) < 0)
+    if (shape_of(train, &shape, err) < 0)
         return -1;
     train->ops = train->world.on_gpu ? gpu_ops(train->world.comm, types[type], err)
                                      : ops_cpu_new(types[type], err);
@@ -196,30 +196,27 @@ static int make_model(struct train *train, struct error *err)
                              train->options.length, &train->activations, err);
 }
 
-static int shape_of(struct model_config *shape, const struct train_options *options,
-                    struct error *err)
+static int shape_of(struct train *train, struct model_config *shape, struct error *err)
 {
-    struct stat status;
-    const bool  is_dir = stat(options->model, &status) == 0 && S_ISDIR(status.st_mode);
+    const struct train_options *options = &train->options;
+    struct stat                 status;
 
-    if ((is_dir ? weights_shape(options->model, shape, err)
-                : model_config_named(shape, options->model, err)) < 0)
+    if (stat(options->model, &status) == 0 && S_ISDIR(status.st_mode))
+        train->from = options->model;
+    if ((train->from != NULL ? weights_shape(train->from, shape, err)
+                             : model_config_named(shape, options->model, err)) < 0)
         return -1;
     if (options->vocabulary > 0)
         shape->vocabulary = (int)options->vocabulary;
     if (options->positions > 0)
         shape->positions = (int)options->positions;
-    if (options->heads > 0)
-        shape->heads = (int)options->heads;
     if (options->blocks > 0)
         shape->blocks = (int)options->blocks;
-    if (options->width > 0) {
-        shape->inner = (int)(options->width * shape->inner / shape->width);
-        shape->width = (int)options->width;
-    }
+    model_config_resize(shape, (int)options->width, (int)options->heads);
     if (options->dropout >= 0)
-        shape->embedding_dropout = shape->attention_dropout = shape->hidden_dropout =
-            options->dropout;
+        shape->attention_dropout = options->dropout;
+    if (options->dropout >= 0 && !model_config_is_llama(shape)) /* its class has no other */
+        shape->embedding_dropout = shape->hidden_dropout = options->dropout;
     if (model_config_check(shape, err) < 0)
         return -1;
     if (options->length > model_longest(shape))
@@ -549,7 +546,7 @@ static int export(struct train *train, struct error *err)
 
     if (dir == NULL)
         return 0;
-    return weights_export(dir, &train->world, train->model, train->zero, err);
+    return weights_export(dir, train->from, &train->world, train->model, train->zero, err);
 }
 
 static int leave(struct train *train, struct error *err)

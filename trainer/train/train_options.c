@@ -28,8 +28,8 @@ static const struct option_row {
     { "deepspeed_config", KIND_TEXT, FIELD(config), 0, 0, NULL, "FILE",
       "batch sizes, optimizer, precision, ZeRO stage" },
     { "model", KIND_TEXT, FIELD(model), 0, 0, NULL, "NAME",
-      "gpt2, bert, hello ..., or a directory with config.json\n"
-      "and maybe weights, in Hugging Face's format" },
+      "gpt2, bert, qwen2.5-0.5b ... (the manual has all), or\n"
+      "a directory with config.json and maybe weights" },
     { "data", KIND_TEXT, FIELD(data), 0, 0, NULL, "PATH",
       "text (each byte is a token) or token shards (.bin);\n"
       "a file, or a directory" },

@@ -5,7 +5,11 @@
 
 #include "train/weights.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "file.h"
@@ -13,11 +17,26 @@
 #include "xalloc.h"
 
 #define FILE_MAX (UINT64_C(5) << 30) /* bytes; Hugging Face's own default */
+#define COPY_MAX ((size_t)256 << 20) /* bytes of a tokenizer's file */
+
+/* What transformers needs beside the weights. */
+static const char *const beside[] = {
+    "tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json", "vocab.txt",
+    "merges.txt", "special_tokens_map.json", "added_tokens.json", "generation_config.json",
+    "chat_template.jinja",
+};
 
 static int export_layers(struct safetensors_out *out, const struct model *model,
                          struct zero *zero, struct error *err);
 static int store_layer(struct safetensors_out *out, const struct model *model, int layer,
                        struct zero *zero, const void *params, struct error *err);
+static int write_rest(const char *dir, const char *from, const struct model *model,
+                      struct error *err);
+static int write_config(const char *dir, const char *from, const struct model *model,
+                        struct error *err);
+static int copy(const char *dir, const char *from, const char *name, struct error *err);
+static int write_file(const char *dir, const char *name, const char *bytes, size_t size,
+                      struct error *err);
 
 bool weights_are_in(const char *dir)
 {
@@ -63,10 +82,12 @@ int weights_load(const char *dir, const struct model *model, struct zero_piece *
     return rc;
 }
 
-int weights_export(const char *dir, const struct world *world, const struct model *model,
-                   struct zero *zero, struct error *err)
+int weights_export(const char *dir, const char *from, const struct world *world,
+                   const struct model *model, struct zero *zero, struct error *err)
 {
     struct safetensors_out *out = NULL;
+    struct error            why;
+    int                     rc;
 
     if (world->rank == 0) {
         out = model_weights_create(model, dir, model->type, FILE_MAX, err);
@@ -77,7 +98,12 @@ int weights_export(const char *dir, const struct world *world, const struct mode
         safetensors_discard(out);
         return -1;
     }
-    return out != NULL ? safetensors_commit(out, err) : 0;
+    if (out == NULL)
+        return 0;
+    rc = write_rest(dir, from, model, &why);
+    if (safetensors_commit(out, err) < 0)
+        return -1;
+    return rc < 0 ? err_set(err, "%s (the weights in %s are complete)", why.text, dir) : 0;
 }
 
 /* out: NULL on ranks that only take part in gathering. */
@@ -116,5 +142,87 @@ static int store_layer(struct safetensors_out *out, const struct model *model, i
         rc = model_weights_store(model, out, at->offset, at->count, values, err);
     free(narrow);
     free(values);
+    return rc;
+}
+
+static int write_rest(const char *dir, const char *from, const struct model *model,
+                      struct error *err)
+{
+    struct stat  there, here;
+    struct error why;
+    int          rc = write_config(dir, from, model, err);
+
+    if (from == NULL || (stat(from, &there) == 0 && stat(dir, &here) == 0 &&
+                         here.st_dev == there.st_dev && here.st_ino == there.st_ino))
+        return rc;
+    for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++)
+        if (copy(dir, from, beside[i], &why) < 0 && rc == 0)
+            rc = err_set(err, "%s", why.text);
+    return rc;
+}
+
+/* If the config.json there cannot be read any more, the shape is written as if it had a name. */
+static int write_config(const char *dir, const char *from, const struct model *model,
+                        struct error *err)
+{
+    char  *path = xasprintf("%s/config.json", from != NULL ? from : "");
+    size_t size = 0;
+    char  *base = from != NULL ? file_read_at_once(path, MODEL_CONFIG_MAX, &size, err) : NULL;
+    char  *text = NULL;
+    int    rc = 0;
+
+    if (from == NULL || base != NULL)
+        text = model_config_export(&model->config, model->type, base, size, err);
+    if (text == NULL) {
+        rc = -1;
+        text = model_config_export(&model->config, model->type, NULL, 0, NULL);
+    }
+    if (write_file(dir, "config.json", text, strlen(text), rc == 0 ? err : NULL) < 0)
+        rc = -1;
+    free(text);
+    free(base);
+    free(path);
+    return rc;
+}
+
+static int copy(const char *dir, const char *from, const char *name, struct error *err)
+{
+    char  *path = xasprintf("%s/%s", from, name);
+    size_t size;
+    char  *bytes;
+    int    rc = 0;
+
+    if (access(path, F_OK) == 0) {
+        bytes = file_read_at_once(path, COPY_MAX, &size, err);
+        rc = bytes != NULL ? write_file(dir, name, bytes, size, err) : -1;
+        free(bytes);
+    }
+    free(path);
+    return rc;
+}
+
+static int write_file(const char *dir, const char *name, const char *bytes, size_t size,
+                      struct error *err)
+{
+    char *path = xasprintf("%s/%s", dir, name), *partial = xasprintf("%s.partial", path);
+    FILE *file = fopen(partial, "we");
+    bool  is_written = file != NULL && fwrite(bytes, 1, size, file) == size &&
+                       fflush(file) == 0 && fsync(fileno(file)) == 0;
+    int   why = errno, rc = 0;
+
+    if (file != NULL && fclose(file) != 0 && is_written) {
+        is_written = false;
+        why = errno;
+    }
+    if (is_written && rename(partial, path) < 0) {
+        is_written = false;
+        why = errno;
+    }
+    if (!is_written) {
+        rc = err_set(err, "%s: %s", path, strerror(why));
+        unlink(partial);
+    }
+    free(partial);
+    free(path);
     return rc;
 }

@@ -21,8 +21,11 @@ int weights_load(const char *dir, const struct model *model, struct zero_piece *
                  int count, struct error *err);
 
 /* All ranks gather the model, layer by layer, and rank 0 writes it and its config.json, in the
- * type that the model computes in. -1 with err. */
-int weights_export(const char *dir, const struct world *world, const struct model *model,
-                   struct zero *zero, struct error *err);
+ * type that the model computes in. from: the directory from which the model came; its config.json
+ * is kept, but for what has changed, and what belongs to its tokenizer is copied; NULL: none.
+ * Each file gets its name when it is complete, weights last. -1 with err, which says if
+ * the weights are there. */
+int weights_export(const char *dir, const char *from, const struct world *world,
+                   const struct model *model, struct zero *zero, struct error *err);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "comm/dtype.h"
 #include "model/shape/model_keys.h"
+#include "xalloc.h"
 
 static json_t *pack(const struct model_config *config);
 static void    pack_family(const struct model_config *config, json_t *root);
@@ -27,9 +28,11 @@ char *model_config_text(const struct model_config *config)
 static char *text_of(json_t *root)
 {
     char *text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    char *file = xasprintf("%s\n", text);
 
     json_decref(root);
-    return text;
+    free(text);
+    return file;
 }
 
 static json_t *pack(const struct model_config *c)
