@@ -73,7 +73,7 @@ char *model_config_export(const struct model_config *config, enum dtype type, co
                           size_t size, struct error *err);
 
 /* Gives the shape another width or number of heads (0: the same). The inner width, the heads of
- * keys and values, and a head's width change in proportion. */
+ * keys and values, and a head's width change in proportion, as far as they can. */
 void model_config_resize(struct model_config *config, int width, int heads);
 
 /* Is the shape valid? -1 with err if not. */

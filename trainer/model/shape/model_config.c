@@ -92,6 +92,7 @@ static int check_rope(const struct rope *rope, struct error *err)
 void model_config_resize(struct model_config *config, int width, int heads)
 {
     const int old_width = config->width, old_heads = config->heads;
+    const int old_kv_heads = config->kv_heads;
 
     if (width > 0) {
         config->inner = (int)((int64_t)width * config->inner / old_width);
@@ -99,6 +100,10 @@ void model_config_resize(struct model_config *config, int width, int heads)
     }
     if (heads > 0) {
         config->kv_heads = (int)((int64_t)heads * config->kv_heads / old_heads);
+        if (old_kv_heads > 0 && config->kv_heads == 0)
+            config->kv_heads = 1;
+        while (config->kv_heads > 0 && heads % config->kv_heads != 0)
+            config->kv_heads--;
         config->heads = heads;
     }
     /* Proportional to width / heads, as the head of Qwen3, too. */

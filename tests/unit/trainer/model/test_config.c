@@ -494,6 +494,13 @@ static void test_resize(void **state)
     assert_int_equal(config.kv_heads, 2);
     assert_int_equal(config.head_width, 32); /* still twice width / heads */
     assert_int_equal(model_config_check(&config, &err), 0);
+    model_config_resize(&config, 0, 3);
+    assert_int_equal(config.kv_heads, 1);
+    model_config_resize(&config, 0, 1);
+    assert_int_equal(config.kv_heads, 1); /* not 0, which means all */
+    assert_int_equal(model_config_named(&config, "llama-3.1-8b", &err), 0);
+    model_config_resize(&config, 0, 14);
+    assert_int_equal(config.kv_heads, 2); /* 3 is no divisor */
     assert_int_equal(model_config_named(&config, "gpt2", &err), 0);
     model_config_resize(&config, 64, 0);
     assert_int_equal(config.inner, 256);
