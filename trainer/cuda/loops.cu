@@ -113,7 +113,7 @@ static void gelu_backward(struct ops *ops, enum gelu kind, void *dx, const void 
 
 #define FOUR 4 /* elements, whose random words come from one counter */
 
-/* Several blocks have a sequence. A thread has four elements. */
+/* Some blocks, the parts, have a sequence. A thread has four elements. */
 template <typename T, int N>
 static __global__ void dropout_kernel(struct dropout drop, T *out, const T *x, size_t each,
                                       int parts)
@@ -121,22 +121,21 @@ static __global__ void dropout_kernel(struct dropout drop, T *out, const T *x, s
     const int      sequence = (int)(blockIdx.x / parts);
     const uint32_t limit = dropout_limit(&drop);
     const float    factor = 1 / (1 - (float)drop.rate);
-    const size_t   step = (size_t)parts * blockDim.x;
-    size_t         i = (size_t)(blockIdx.x % parts) * blockDim.x + threadIdx.x;
+    const size_t   four = (size_t)(blockIdx.x % parts) * LOOP_THREADS + threadIdx.x;
+    struct philox  random;
     float          v[N];
     int            j, k;
 
-    out += sequence * each;
-    x += sequence * each;
-    for (; i * FOUR < each; i += step) {
-        const struct philox random = dropout_words(&drop, sequence, i);
-
-        for (j = 0; j < FOUR && i * FOUR + j < each; j += N) {
-            load_pack<N>(v, x + i * FOUR + j);
-            for (k = 0; k < N; k++)
-                v[k] = random.word[j + k] < limit ? 0 : v[k] * factor;
-            store_pack<N>(out + i * FOUR + j, v);
-        }
+    if (four * FOUR >= each)
+        return;
+    random = dropout_words(&drop, sequence, four);
+    out += sequence * each + four * FOUR;
+    x += sequence * each + four * FOUR;
+    for (j = 0; j < FOUR && four * FOUR + j < each; j += N) {
+        load_pack<N>(v, x + j);
+        for (k = 0; k < N; k++)
+            v[k] = random.word[j + k] < limit ? 0 : v[k] * factor;
+        store_pack<N>(out + j, v);
     }
 }
 
@@ -145,9 +144,7 @@ static void dropout(struct ops *ops, const struct dropout *drop, void *out, cons
                     int sequences, size_t each)
 {
     const bool   packed = is_packed<T>(address(out) | address(x), each);
-    const size_t blocks = loop_blocks((each + FOUR - 1) / FOUR);
-    const size_t most = 1 + 4096 / (size_t)(sequences > 0 ? sequences : 1);
-    const size_t parts = blocks < most ? blocks : most;
+    const size_t parts = (each + FOUR * LOOP_THREADS - 1) / (FOUR * LOOP_THREADS);
 
     stream_launch(stream_of(ops), "dropout",
                   packed ? dropout_kernel<T, FOUR> : dropout_kernel<T, 1>,
