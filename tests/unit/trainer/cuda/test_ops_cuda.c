@@ -20,6 +20,7 @@
 
 #include "cuda/ops_cuda.h"
 #include "model/model.h"
+#include "unit/trainer/cuda/wide_subjects.h"
 #include "unit/trainer/model/model_fixture.h"
 #include "unit/trainer/model/op_subjects.h"
 #include "xalloc.h"
@@ -64,6 +65,7 @@ static void test_operations(void **state)
     for (i = 0; i < 3; i++) {
         ops = new_ops(cases[i].type);
         subjects_compare(ops, cases[i].tolerance);
+        wide_subjects_compare(ops, cases[i].tolerance);
         ops->free(ops);
     }
 }
@@ -77,14 +79,16 @@ static void test_products(void **state)
     ops->free(ops);
 }
 
-/* More columns than a block has threads, and what is no number shows wherever it is. */
+/* Rows that begin at no address of a pack, with more columns than the packs of a block's threads.
+ * What is no number shows wherever it is, and minus infinity does not matter. */
 static void test_cross_entropy(void **state)
 {
-    enum { CLASSES = 300, ROWS = 3 };
-    static const int32_t targets[ROWS] = { 0, 299, 3 };
+    enum { CLASSES = 1301, ROWS = 3 };
+    static const int32_t targets[ROWS] = { 0, 1300, 3 };
     static const float   bad[] = { NAN, INFINITY };
+    static float         logits[ROWS * CLASSES], want[ROWS * CLASSES];
     struct ops          *ops = new_ops(DTYPE_FLOAT), *cpu = subject_ops(DTYPE_FLOAT);
-    float                logits[ROWS * CLASSES], want[ROWS * CLASSES], stats[ROWS];
+    float                stats[ROWS];
     void                *x = ops->alloc(ops, sizeof logits), *kept = ops->alloc(ops, sizeof stats);
     double               loss;
     size_t               i;
@@ -92,7 +96,9 @@ static void test_cross_entropy(void **state)
 
     (void)state;
     for (i = 0; i < ROWS * CLASSES; i++)
-        want[i] = logits[i] = (float)(4 * subject_number(&random));
+        want[i] = logits[i] = i % 500 >= 400 && i % 500 < 412
+                                  ? -INFINITY
+                                  : (float)(4 * subject_number(&random));
     loss = cpu->cross_entropy(cpu, stats, want, targets, ROWS, CLASSES);
     cpu->cross_entropy_backward(cpu, want, stats, targets, 0.5, ROWS, CLASSES);
     ops->write(ops, x, logits, sizeof logits);
@@ -101,11 +107,11 @@ static void test_cross_entropy(void **state)
     ops->read(ops, logits, x, sizeof logits);
     for (i = 0; i < ROWS * CLASSES; i++)
         assert_true(fabs((double)(logits[i] - want[i])) < 1e-6);
-    for (i = 0; i < 2 * 4; i++) {
+    for (i = 0; i < 2 * 7; i++) {
         memset(logits, 0, sizeof logits);
-        logits[i / 2 * 90] = bad[i % 2];
+        logits[1 + i / 2 * 1300 / 6] = bad[i % 2];
         ops->write(ops, x, logits, sizeof logits);
-        assert_false(isfinite(ops->cross_entropy(ops, kept, x, targets, 1, CLASSES)));
+        assert_false(isfinite(ops->cross_entropy(ops, kept, (float *)x + 1, targets, 1, CLASSES)));
     }
     subject_fine(ops);
     ops->release(ops, x);
@@ -146,7 +152,7 @@ static void test_numbers(void **state)
 static void test_refused(void **state)
 {
     static const struct attention wide = { .sequences = 1, .length = 2, .heads = 1,
-                                           .head_width = 129 };
+                                           .head_width = 257 };
     struct ops  *ops = new_ops(DTYPE_FLOAT);
     struct error err = { "" };
 
@@ -156,7 +162,7 @@ static void test_refused(void **state)
     ops->attention(ops, &wide, NULL, NULL, NULL);
     assert_int_equal(ops->check(ops, &err), -1);
     assert_string_equal(err.text,
-                        "heads of 129 columns: attention on GPUs supports at most 128");
+                        "heads of 257 columns: attention on GPUs supports at most 256");
     ops->add(ops, NULL, NULL, NULL, 1);
     ops->free(ops);
     ops = new_ops(DTYPE_FLOAT);
