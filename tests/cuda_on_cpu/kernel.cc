@@ -10,6 +10,7 @@
 #include <memory>
 #include <set>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #ifndef __x86_64__
 #include <ucontext.h>
@@ -70,6 +71,7 @@ struct meeting {
 struct warp {
     struct meeting meeting;
     unsigned       bits[2][WARP], rounds[WARP];
+    unsigned       sets[2][WARP][6], set_rounds[WARP];
 };
 
 uint3 threadIdx, blockIdx;
@@ -274,7 +276,30 @@ unsigned cuda_on_cpu_shuffle(unsigned mask, unsigned bits, int lane)
     return w->bits[round][lane];
 }
 
+/* Likewise, and what it returns is there until the next but one round. */
+const unsigned (*cuda_on_cpu_exchange(const unsigned mine[6]))[6]
+{
+    struct warp   *w = &warps[threadIdx.x / WARP];
+    const unsigned round = w->set_rounds[threadIdx.x % WARP]++ % 2;
+
+    std::copy(mine, mine + 6, w->sets[round][threadIdx.x % WARP]);
+    __syncwarp();
+    return w->sets[round];
+}
+
 /* ---- launches ---- */
+
+/* It is the architecture that CUDA_ON_CPU_ARCH names, or 80. */
+extern "C" cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes,
+                                             const void *function)
+{
+    const char *arch = getenv("CUDA_ON_CPU_ARCH");
+
+    if (function == NULL)
+        return cudaErrorInvalidValue;
+    attributes->ptxVersion = arch != NULL ? atoi(arch) : 80;
+    return cudaSuccess;
+}
 
 extern "C" cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute which,
                                             int value)

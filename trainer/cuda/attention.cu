@@ -5,6 +5,8 @@
  * shared memory. A warp has OWN of the block's rows. For products of rows, each of its lanes
  * takes a row of the other tile; for sums of rows, each lane takes columns. Softmax is corrected
  * from tile to tile. For the backward pass, only the logarithm of its sum is kept.
+ *
+ * This does all in float. attention_tensor.cu does most of half and bfloat16.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -12,6 +14,7 @@
 #include <math.h>
 
 #include "cuda/attention_place.h"
+#include "cuda/attention_tensor.h"
 #include "cuda/element.h"
 #include "cuda/ops_state.h"
 
@@ -389,7 +392,9 @@ static void attend(struct ops *ops, const struct attention *shape, void *out, vo
 
     if (!prepare(ops, shape, &s))
         return;
-    if (s.head_width <= 2 * WARP)
+    if (attention_tensor_fits(ops, &s))
+        attention_tensor(ops, &s, out, kept, x);
+    else if (s.head_width <= 2 * WARP)
         forward<T, 2>(ops, &s, out, kept, x);
     else if (s.head_width <= 4 * WARP)
         forward<T, 4>(ops, &s, out, kept, x);
@@ -422,7 +427,9 @@ static void attend_backward(struct ops *ops, const struct attention *shape, cons
     stream_launch(stream_of(ops), "attention backward", row_dots_kernel<T>,
                   (rows + WARPS - 1) / WARPS, THREADS, 0, s, (float *)scratch, (const T *)dout,
                   (const T *)out);
-    if (s.head_width <= 2 * WARP)
+    if (attention_tensor_fits(ops, &s))
+        attention_tensor_backward(ops, &s, dx, scratch, dout, x, kept);
+    else if (s.head_width <= 2 * WARP)
         backward<T, 2>(ops, &s, dx, scratch, dout, x, kept);
     else if (s.head_width <= 4 * WARP)
         backward<T, 4>(ops, &s, dx, scratch, dout, x, kept);
@@ -439,5 +446,6 @@ template <typename T> static void fill(struct ops *ops)
 
 void attention_fill(struct ops *ops)
 {
+    ((struct ops_cuda *)ops)->has_tensor_cores = attention_tensor_works(ops->type);
     FOR_TYPE(ops->type, fill, ops);
 }

@@ -19,6 +19,7 @@ struct ops_cuda {
     float                  *losses; /* one per row, used by loss.cu */
     size_t                  losses_room;
     struct loss_sum        *loss;
+    bool                    has_tensor_cores;
 };
 
 void loops_fill(struct ops *ops);

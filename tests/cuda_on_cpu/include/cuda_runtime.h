@@ -26,6 +26,10 @@ enum cudaMemcpyKind {
     cudaMemcpyDeviceToDevice,
 };
 
+struct cudaFuncAttributes {
+    int ptxVersion; /* 80: of sm_80 */
+};
+
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
 
 typedef struct cuda_on_cpu_stream *cudaStream_t;
@@ -71,6 +75,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *function);
 cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute which, int value);
 
 #ifdef __cplusplus
@@ -103,6 +108,9 @@ extern dim3  blockDim, gridDim;
 void     __syncthreads();
 void     __syncwarp(unsigned mask = 0xffffffffu);
 unsigned cuda_on_cpu_shuffle(unsigned mask, unsigned bits, int lane);
+
+/* What all lanes of the warp gave. */
+const unsigned (*cuda_on_cpu_exchange(const unsigned mine[6]))[6];
 
 static inline float __shfl_xor_sync(unsigned mask, float value, int lane)
 {

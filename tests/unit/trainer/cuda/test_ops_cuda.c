@@ -70,6 +70,19 @@ static void test_operations(void **state)
     }
 }
 
+/* A GPU without tensor cores; a real one repeats what it did. */
+static void test_older(void **state)
+{
+    struct ops *ops;
+
+    (void)state;
+    assert_int_equal(setenv("CUDA_ON_CPU_ARCH", "75", 1), 0);
+    ops = new_ops(DTYPE_HALF);
+    assert_int_equal(unsetenv("CUDA_ON_CPU_ARCH"), 0);
+    subjects_compare(ops, 4e-3);
+    ops->free(ops);
+}
+
 static void test_products(void **state)
 {
     struct ops *ops = new_ops(DTYPE_FLOAT);
@@ -265,6 +278,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_operations),
+        cmocka_unit_test(test_older),
         cmocka_unit_test(test_products),
         cmocka_unit_test(test_cross_entropy),
         cmocka_unit_test(test_numbers),
