@@ -211,7 +211,8 @@ static void attend_backward(struct ops *ops, const struct attention *s, void *ro
         attend_backward(ops, &NAME, in[0], dout, din[0]);                                        \
     }
 
-static const int32_t begins[70] = { [20 ... 46] = 20, [47 ... 69] = 47 };
+/* Documents that begin at the last key of a tile. */
+static const int32_t begins[70] = { [20 ... 30] = 20, [31 ... 62] = 31, [63 ... 69] = 63 };
 
 ATTENTION(heads_128, .sequences = 1, .length = 70, .heads = 4, .kv_heads = 2, .head_width = 128,
           .causal = true, .begins = begins)
