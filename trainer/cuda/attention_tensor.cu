@@ -21,7 +21,6 @@
 #define TILE    (WARPS * OWN)
 #define OTHER   32          /* rows of the other tile */
 #define PARTS   (OTHER / 8) /* of the products with them */
-#define WIDEST  128
 
 /* Elements between two rows of a tile, so that the lanes use different banks. */
 #define PITCH(W) ((W) + 8)
@@ -278,9 +277,9 @@ static __global__ void __launch_bounds__(THREADS)
     put<W>(p, rows_of(p, (T *)dx.q, dx.q_row, p.head), sum, p.scale, p.scale);
 }
 
-/* Computes the gradients of K and V: a block has keys, and iterates over the queries of one
- * head of the group after the other. */
-template <int W, typename T>
+/* Computes the gradients of K, of V, or of both: a block has keys, and iterates over the queries
+ * of one head of the group after the other. */
+template <int W, bool TO_K, bool TO_V, typename T>
 static __global__ void __launch_bounds__(THREADS)
     tensor_to_kv_kernel(struct attention s, struct qkv dx, const float *row_dots, T *dout,
                         struct qkv x, const float *kept)
@@ -289,7 +288,7 @@ static __global__ void __launch_bounds__(THREADS)
     const int    last = p.head + s.heads / s.kv_heads;
     T           *k = (T *)shared_memory(), *v = k + TILE * PITCH(W), *q = v + TILE * PITCH(W);
     T           *d = q + OTHER * PITCH(W);
-    float        w[PARTS][4], dw[PARTS][4], to_k[W / 8][4], to_v[W / 8][4];
+    float        w[PARTS][4], dw[PARTS][4] = {}, to_k[W / 8][4], to_v[W / 8][4];
     int          first, n, i;
 
     fetch<W>(p, k, rows_of(p, (T *)x.k, x.k_row, p.kv_head), p.tile, TILE);
@@ -304,18 +303,23 @@ static __global__ void __launch_bounds__(THREADS)
             fetch<W>(p, d, rows_of(p, dout, s.heads * s.head_width, p.head), first, OTHER);
             __syncthreads();
             dots<W>(w, k, q);
-            dots<W>(dw, v, d);
+            if (TO_K)
+                dots<W>(dw, v, d);
             UNROLL
             for (n = 0; n < PARTS; n++)
                 for (i = 0; i < 4; i++)
                     weigh_back(p, w[n][i], dw[n][i], row_dots, kept, other_row(first, n, i),
                                own_row(p, i));
-            mix<W>(to_v, w, d);
-            mix<W>(to_k, dw, q);
+            if (TO_V)
+                mix<W>(to_v, w, d);
+            if (TO_K)
+                mix<W>(to_k, dw, q);
         }
     }
-    put<W>(p, rows_of(p, (T *)dx.v, dx.v_row, p.kv_head), to_v, 1, 1);
-    put<W>(p, rows_of(p, (T *)dx.k, dx.k_row, p.kv_head), to_k, p.scale, p.scale);
+    if (TO_V)
+        put<W>(p, rows_of(p, (T *)dx.v, dx.v_row, p.kv_head), to_v, 1, 1);
+    if (TO_K)
+        put<W>(p, rows_of(p, (T *)dx.k, dx.k_row, p.kv_head), to_k, p.scale, p.scale);
 }
 
 /* ---- host code ---- */
@@ -326,7 +330,7 @@ bool attention_tensor_works(enum dtype type)
 
     if (type == DTYPE_FLOAT)
         return false;
-    if (cudaFuncGetAttributes(&a, (const void *)tensor_kernel<WIDEST, __half>) == cudaSuccess)
+    if (cudaFuncGetAttributes(&a, (const void *)tensor_kernel<64, __half>) == cudaSuccess)
         return a.ptxVersion >= TENSOR_ARCH;
     (void)cudaGetLastError(); /* clear the error, or later calls return it */
     return false;
@@ -334,7 +338,7 @@ bool attention_tensor_works(enum dtype type)
 
 bool attention_tensor_fits(struct ops *ops, const struct attention *s)
 {
-    return ((struct ops_cuda *)ops)->has_tensor_cores && s->head_width <= WIDEST;
+    return ((struct ops_cuda *)ops)->has_tensor_cores && s->head_width <= HEAD_MAX;
 }
 
 static size_t blocks_of(const struct attention *s, int heads)
@@ -351,38 +355,53 @@ static void forward(struct ops *ops, const struct attention *s, void *out, void 
                   (float *)kept, *x);
 }
 
+/* Calls the function for heads padded to the next of these widths. */
+#define FOR_WIDTH(T, function, ...)                                                              \
+    (s->head_width <= 64    ? function<64, T>(__VA_ARGS__)                                       \
+     : s->head_width <= 128 ? function<128, T>(__VA_ARGS__)                                      \
+                            : function<HEAD_MAX, T>(__VA_ARGS__))
+
 void attention_tensor(struct ops *ops, const struct attention *s, void *out, void *kept,
                       const struct qkv *x)
 {
-    const bool is_half = ops->type == DTYPE_HALF, is_wide = s->head_width > 64;
-
-    (is_half ? is_wide ? forward<WIDEST, __half> : forward<64, __half>
-     : is_wide ? forward<WIDEST, __nv_bfloat16>
-               : forward<64, __nv_bfloat16>)(ops, s, out, kept, x);
+    if (ops->type == DTYPE_HALF)
+        FOR_WIDTH(__half, forward, ops, s, out, kept, x);
+    else
+        FOR_WIDTH(__nv_bfloat16, forward, ops, s, out, kept, x);
 }
 
+template <int W, bool TO_K, bool TO_V, typename T>
+static void to_kv(struct ops *ops, const struct attention *s, const struct qkv *dx,
+                  const void *row_dots, const void *dout, const struct qkv *x, const void *kept)
+{
+    stream_launch(stream_of(ops), "attention backward", tensor_to_kv_kernel<W, TO_K, TO_V, T>,
+                  blocks_of(s, s->kv_heads), THREADS, 2 * (TILE + OTHER) * PITCH(W) * sizeof(T),
+                  *s, *dx, (const float *)row_dots, (T *)dout, *x, (const float *)kept);
+}
+
+/* The registers of a GPU do not hold the gradients of both K and V of the widest heads. */
 template <int W, typename T>
 static void backward(struct ops *ops, const struct attention *s, const struct qkv *dx,
                      const void *row_dots, const void *dout, const struct qkv *x,
                      const void *kept)
 {
-    const size_t shared = 2 * (TILE + OTHER) * PITCH(W) * sizeof(T);
-
     stream_launch(stream_of(ops), "attention backward", tensor_to_q_kernel<W, T>,
-                  blocks_of(s, s->heads), THREADS, shared, *s, *dx, (const float *)row_dots,
-                  (T *)dout, *x, (const float *)kept);
-    stream_launch(stream_of(ops), "attention backward", tensor_to_kv_kernel<W, T>,
-                  blocks_of(s, s->kv_heads), THREADS, shared, *s, *dx, (const float *)row_dots,
-                  (T *)dout, *x, (const float *)kept);
+                  blocks_of(s, s->heads), THREADS, 2 * (TILE + OTHER) * PITCH(W) * sizeof(T), *s,
+                  *dx, (const float *)row_dots, (T *)dout, *x, (const float *)kept);
+    if constexpr (W <= 128) {
+        to_kv<W, true, true, T>(ops, s, dx, row_dots, dout, x, kept);
+    } else {
+        to_kv<W, true, false, T>(ops, s, dx, row_dots, dout, x, kept);
+        to_kv<W, false, true, T>(ops, s, dx, row_dots, dout, x, kept);
+    }
 }
 
 void attention_tensor_backward(struct ops *ops, const struct attention *s, const struct qkv *dx,
                                const void *row_dots, const void *dout, const struct qkv *x,
                                const void *kept)
 {
-    const bool is_half = ops->type == DTYPE_HALF, is_wide = s->head_width > 64;
-
-    (is_half ? is_wide ? backward<WIDEST, __half> : backward<64, __half>
-     : is_wide ? backward<WIDEST, __nv_bfloat16>
-               : backward<64, __nv_bfloat16>)(ops, s, dx, row_dots, dout, x, kept);
+    if (ops->type == DTYPE_HALF)
+        FOR_WIDTH(__half, backward, ops, s, dx, row_dots, dout, x, kept);
+    else
+        FOR_WIDTH(__nv_bfloat16, backward, ops, s, dx, row_dots, dout, x, kept);
 }

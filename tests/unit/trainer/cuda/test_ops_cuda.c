@@ -80,6 +80,7 @@ static void test_older(void **state)
     ops = new_ops(DTYPE_HALF);
     assert_int_equal(unsetenv("CUDA_ON_CPU_ARCH"), 0);
     subjects_compare(ops, 4e-3);
+    wide_subjects_compare(ops, 4e-3);
     ops->free(ops);
 }
 
