@@ -1,9 +1,9 @@
 /* element.h - helpers for kernels: stored elements, and sums over a warp
  *
  * The arithmetic is in float. A thread reads and writes packs, which are N elements side by
- * side: 16 bytes where all addresses and widths allow it, else one element. Kernels get all their shared memory at launch, by
- * shared_memory(). They are launched with whole warps, and none of their threads returns before
- * the last sum.
+ * side: 16 bytes where all addresses and widths allow it, else one element. Kernels get all
+ * their shared memory at launch, by shared_memory(). They are launched with whole warps, and none
+ * of their threads returns before the last sum.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_ELEMENT_H

@@ -153,8 +153,8 @@ static void rotate(struct ops *ops, const struct rotary *shape, void *x, const v
     const size_t half = (size_t)shape->head_width / 2;
     const bool   packed = is_packed<T>(address(x), (size_t)shape->row | half);
 
-    stream_launch(stream_of(ops), "rotate", packed ? rotate_kernel<T, PACK(T)> : rotate_kernel<T, 1>,
-                  (size_t)shape->rows,
+    stream_launch(stream_of(ops), "rotate",
+                  packed ? rotate_kernel<T, PACK(T)> : rotate_kernel<T, 1>, (size_t)shape->rows,
                   row_threads((size_t)shape->heads * half / (packed ? (size_t)PACK(T) : 1)), 0,
                   *shape, (T *)x, (const float *)table);
 }
