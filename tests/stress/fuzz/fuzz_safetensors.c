@@ -6,11 +6,14 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "model/model_config.h"
 #include "model/safetensors.h"
+
+static void write_again(const struct model_config *config, const char *base, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -39,8 +42,33 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                          st->tensor[i].count < 64 ? st->tensor[i].count : 64, values, &err);
     safetensors_close(st);
     err.text[0] = '\0';
-    if (model_config_parse(&config, "fuzz", (const char *)data, size, &err) < 0 &&
-        err.text[0] == '\0')
+    if (model_config_parse(&config, "fuzz", (const char *)data, size, &err) == 0)
+        write_again(&config, (const char *)data, size);
+    else if (err.text[0] == '\0')
         abort();
     return 0;
+}
+
+/* What is read can be written, and then says the same. */
+static void write_again(const struct model_config *config, const char *base, size_t size)
+{
+    struct model_config again;
+    struct error        err = { "" };
+    double              table[64];
+    char               *text = model_config_text(config);
+    char               *export = model_config_export(config, DTYPE_HALF, base, size, &err);
+    char               *twice = NULL;
+
+    if (export == NULL)
+        abort();
+    /* Fifteen digits of 0.9999999999999999 are 1, which is refused. */
+    if (model_config_parse(&again, "again", text, strlen(text), &err) == 0)
+        twice = model_config_text(&again);
+    if (twice != NULL && strcmp(text, twice) != 0)
+        abort();
+    if (model_config_is_llama(config) && model_head_width(config) <= 16)
+        rope_table(&config->rope, model_head_width(config), 4, table);
+    free(twice);
+    free(export);
+    free(text);
 }

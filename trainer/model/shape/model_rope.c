@@ -236,7 +236,7 @@ void model_rope_write(const struct model_config *config, json_t *root)
     }
     json_object_set_new(object, "beta_fast", json_real(rope->beta_fast));
     json_object_set_new(object, "beta_slow", json_real(rope->beta_slow));
-    if (rope->attention_factor != mscale_of(rope->factor, 1))
+    if (fabs(rope->attention_factor - mscale_of(rope->factor, 1)) > 1e-13)
         json_object_set_new(object, "attention_factor", json_real(rope->attention_factor));
     if (!rope->truncate)
         json_object_set_new(object, "truncate", json_false());

@@ -13,6 +13,7 @@
 #include "xalloc.h"
 
 static json_t *pack(const struct model_config *config);
+static int     number_of(const struct model_config *c, const struct number_key *key);
 static void    pack_family(const struct model_config *config, json_t *root);
 static char   *text_of(json_t *root);
 static json_t *with_type(json_t *root, enum dtype type);
@@ -46,12 +47,9 @@ static json_t *pack(const struct model_config *c)
                                     : bit & IN_BERTS ? "gelu" : "silu"));
     if (!(bit & IN_FAMILY))
         json_object_set_new(root, "tie_word_embeddings", json_true());
-    for (const struct number_key *key = number_keys; key->key != NULL; key++) {
-        const int value = *(const int *)((const char *)c + key->field);
-
-        if (key->kinds & bit && value > 0)
-            json_object_set_new(root, key->key, json_integer(value));
-    }
+    for (const struct number_key *key = number_keys; key->key != NULL; key++)
+        if (key->kinds & bit && number_of(c, key) > 0)
+            json_object_set_new(root, key->key, json_integer(number_of(c, key)));
     for (const struct real_key *key = real_keys; key->key != NULL; key++)
         if (key->kinds & bit)
             json_object_set_new(root, key->key, json_real(*(const double *)(const void *)
@@ -68,18 +66,26 @@ static json_t *pack(const struct model_config *c)
     return root;
 }
 
+/* 0: the key is left out, as other numbers say it. That would not be so for the number of heads
+ * of keys, nor for the width of Qwen3's heads, since transformers has defaults for them. */
+static int number_of(const struct model_config *c, const struct number_key *key)
+{
+    if (key->field == offsetof(struct model_config, kv_heads))
+        return model_kv_heads(c);
+    if (key->field == offsetof(struct model_config, head_width) && c->kind == MODEL_QWEN3)
+        return model_head_width(c);
+    return *(const int *)((const char *)c + key->field);
+}
+
 /* What the tables leave open. */
 static void pack_family(const struct model_config *c, json_t *root)
 {
-    json_object_set_new(root, "num_key_value_heads", json_integer(model_kv_heads(c)));
     if (c->kind == MODEL_LLAMA)
         return;
     json_object_set_new(root, "sliding_window",
                         c->window > 0 ? json_integer(c->window) : json_null());
     if (c->kind == MODEL_MISTRAL)
         return;
-    if (c->kind == MODEL_QWEN3) /* without the key it is 128 */
-        json_object_set_new(root, "head_dim", json_integer(model_head_width(c)));
     json_object_set_new(root, "use_sliding_window", json_boolean(c->window > 0));
     json_object_set_new(root, "max_window_layers",
                         json_integer(c->window > 0 ? c->full_blocks : c->blocks));

@@ -188,6 +188,9 @@ static const struct {
              "layer_types": ["sliding_attention"] }),
       { .kind = MODEL_MISTRAL, SHAPE(1, 4096), .vocabulary = 32000, .positions = 131072,
         .inner = 14336, .kv_heads = 8, .is_untied = true, .window = 5, THETA } },
+    { TEXT({ "model_type": "mistral", "num_key_value_heads": null, "sliding_window": null }),
+      { .kind = MODEL_MISTRAL, SHAPE(32, 4096), .vocabulary = 32000, .positions = 131072,
+        .inner = 14336, .is_untied = true, THETA } },
 #undef THETA
     /* Rotary embeddings. */
 #define LLAMA                                                                                 \
@@ -223,6 +226,10 @@ static const struct {
              "mscale_all_dim": 0.75 } }),
       { LLAMA, .rope = { YARN(16, 2), .original = 2048,
                          .attention_factor = 1.25, .truncate = true } } },
+    { TEXT({ "model_type": "llama", "rope_scaling": { "rope_type": "yarn", "factor": 4,
+             "mscale": 0.5 } }),
+      { LLAMA, .rope = { YARN(32, 1), .original = 2048, .attention_factor = 1.138629436111989,
+                         .truncate = true } } },
 #undef YARN
 #undef LLAMA
 #undef QWEN
