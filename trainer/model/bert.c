@@ -128,7 +128,7 @@ static void embed(struct model *model, const struct model_batch *batch)
                first_position(model, layer_param(model, 0, POSITIONS)),
                layer_param(model, 0, TYPES), run->rows, run->length, norm.width);
     ops->norm(ops, &norm, NULL, run->block[0].in, run->stats, run->embedded, NULL,
-                   layer_param(model, 0, NORM), layer_param(model, 0, NORM_BIAS));
+              layer_param(model, 0, NORM), layer_param(model, 0, NORM_BIAS));
     drop_rows(model, 0, DROP_EMBEDDED, run->block[0].in, run->block[0].in);
 }
 
@@ -141,8 +141,8 @@ static void embed_backward(struct model *model, const struct model_batch *batch)
 
     drop_rows(model, 0, DROP_EMBEDDED, run->d, run->d);
     ops->norm_backward(ops, &norm, run->d, layer_grad(model, 0, NORM),
-                            layer_grad(model, 0, NORM_BIAS), run->d, run->embedded,
-                            layer_param(model, 0, NORM), run->stats, NULL);
+                       layer_grad(model, 0, NORM_BIAS), run->d, run->embedded,
+                       layer_param(model, 0, NORM), run->stats, NULL);
     ops->embed_backward(ops, layer_grad(model, 0, WORDS),
                         (void *)first_position(model, layer_grad(model, 0, POSITIONS)), run->d,
                         batch->tokens, run->rows, run->length, norm.width);
@@ -169,13 +169,13 @@ static void block(struct model *model, int layer, struct block_run *b, void *out
     linear_forward(model, &p.project, run->row, b->mixed, p.rows);
     drop_rows(model, layer, DROP_MIXED, run->row, run->row);
     ops->norm(ops, &p.norm, b->sum1, b->normed1, b->stats1, b->in, run->row,
-                   layer_param(model, layer, NORM1), layer_param(model, layer, NORM1_BIAS));
+              layer_param(model, layer, NORM1), layer_param(model, layer, NORM1_BIAS));
     linear_forward(model, &p.up, b->inner, b->normed1, p.rows);
     ops->gelu(ops, GELU_ERF, b->active, b->inner, (size_t)p.rows * (size_t)p.inner_width);
     linear_forward(model, &p.down, run->row, b->active, p.rows);
     drop_rows(model, layer, DROP_DOWN, run->row, run->row);
     ops->norm(ops, &p.norm, b->sum2, out, b->stats2, b->normed1, run->row,
-                   layer_param(model, layer, NORM2), layer_param(model, layer, NORM2_BIAS));
+              layer_param(model, layer, NORM2), layer_param(model, layer, NORM2_BIAS));
 }
 
 /* Does the steps of block() in reverse order. */
@@ -188,15 +188,16 @@ static void block_backward(struct model *model, int layer, struct block_run *b)
     const struct qkv         dx = model_qkv(model, run->dqkv);
 
     ops->norm_backward(ops, &p.norm, run->d, layer_grad(model, layer, NORM2),
-                            layer_grad(model, layer, NORM2_BIAS), run->d, b->sum2,
-                            layer_param(model, layer, NORM2), b->stats2, NULL);
+                       layer_grad(model, layer, NORM2_BIAS), run->d, b->sum2,
+                       layer_param(model, layer, NORM2), b->stats2, NULL);
     linear_backward(model, &p.down, run->dactive, false,
                     drop_rows(model, layer, DROP_DOWN, run->row, run->d), b->active, p.rows);
-    ops->gelu_backward(ops, GELU_ERF, run->dinner, run->dactive, b->inner, (size_t)p.rows * (size_t)p.inner_width);
+    ops->gelu_backward(ops, GELU_ERF, run->dinner, run->dactive, b->inner,
+                       (size_t)p.rows * (size_t)p.inner_width);
     linear_backward(model, &p.up, run->d, true, run->dinner, b->normed1, p.rows);
     ops->norm_backward(ops, &p.norm, run->d, layer_grad(model, layer, NORM1),
-                            layer_grad(model, layer, NORM1_BIAS), run->d, b->sum1,
-                            layer_param(model, layer, NORM1), b->stats1, NULL);
+                       layer_grad(model, layer, NORM1_BIAS), run->d, b->sum1,
+                       layer_param(model, layer, NORM1), b->stats1, NULL);
     linear_backward(model, &p.project, run->row, false,
                     drop_rows(model, layer, DROP_MIXED, run->dqkv, run->d), b->mixed, p.rows);
     ops->attention_backward(ops, &p.heads, &dx, run->scratch, run->row, b->mixed, &x,
@@ -220,8 +221,8 @@ static void head(struct model *model, int layer, struct head_run *h)
     linear_forward(model, &dense, h->dense, h->picked, h->count);
     ops->gelu(ops, GELU_ERF, h->active, h->dense, (size_t)h->count * (size_t)norm.width);
     ops->norm(ops, &norm, NULL, h->normed, h->stats, h->active, NULL,
-                   layer_param(model, layer, HEAD_NORM),
-                   layer_param(model, layer, HEAD_NORM_BIAS));
+              layer_param(model, layer, HEAD_NORM),
+              layer_param(model, layer, HEAD_NORM_BIAS));
     words_forward(model, layer, h, layer_param(model, layer, WORDS_BIAS));
 }
 
@@ -235,8 +236,8 @@ static void head_backward(struct model *model, int layer, struct head_run *h)
                        model->config.vocabulary);
     words_backward(model, layer, h);
     ops->norm_backward(ops, &norm, h->dnormed, layer_grad(model, layer, HEAD_NORM),
-                            layer_grad(model, layer, HEAD_NORM_BIAS), h->dnormed, h->active,
-                            layer_param(model, layer, HEAD_NORM), h->stats, NULL);
+                       layer_grad(model, layer, HEAD_NORM_BIAS), h->dnormed, h->active,
+                       layer_param(model, layer, HEAD_NORM), h->stats, NULL);
     ops->gelu_backward(ops, GELU_ERF, h->dnormed, h->dnormed, h->dense,
                        (size_t)h->count * (size_t)norm.width);
     linear_backward(model, &dense, h->dpicked, false, h->dnormed, h->picked, h->count);

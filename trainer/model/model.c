@@ -334,7 +334,7 @@ static void block_backward(struct model *model, int layer)
     model->family->block_backward(model, layer, &run->block[layer - 1]);
 }
 
-/* Of the rows that head_forward() had last. */
+/* Takes the rows that head_forward() had last. */
 static void head_backward(struct model *model, double scale)
 {
     struct ops      *ops = model->ops;

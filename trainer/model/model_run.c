@@ -244,7 +244,7 @@ static void release_head(struct model *model)
 
 bool model_is_llama(const struct model *model)
 {
-    return model->config.kind >= MODEL_LLAMA;
+    return model_config_is_llama(&model->config);
 }
 
 int model_q_row(const struct model *model)

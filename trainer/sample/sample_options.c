@@ -87,7 +87,7 @@ void sample_options_help(FILE *out)
 {
     fputs(
         "Usage: muster-train sample --model DIR --prompt TEXT [OPTION…]\n\n"
-        "Shows what a model has learnt from text. GPT-2 continues the prompt. BERT fills\n"
+        "Shows what a model has learnt from text. It continues the prompt, or BERT fills\n"
         "its gaps: each _ is one byte.\n\n"
         "  --model DIR             config.json and weights, as --export writes them\n"
         "  --prompt TEXT           the text to continue or fill\n"

@@ -18,6 +18,7 @@
 
 #define FILE_MAX (UINT64_C(5) << 30) /* bytes; Hugging Face's own default */
 #define COPY_MAX ((size_t)256 << 20) /* bytes of a tokenizer's file */
+#define PART_MAX ((size_t)1 << 20)   /* elements */
 
 /* What transformers needs beside the weights. */
 static const char *const beside[] = {
@@ -123,23 +124,29 @@ static int export_layers(struct safetensors_out *out, const struct model *model,
     return rc;
 }
 
+/* Part by part, because the embeddings of a large vocabulary take gigabytes as floats. */
 static int store_layer(struct safetensors_out *out, const struct model *model, int layer,
                        struct zero *zero, const void *params, struct error *err)
 {
     const struct model_layer *at = &model->layer[layer];
     const size_t              size = dtype_size(model->type);
-    float                    *values = xreallocarray(NULL, at->count, sizeof *values);
-    uint16_t                 *narrow = xreallocarray(NULL, at->count, sizeof *narrow);
+    const size_t              most = at->count < PART_MAX ? at->count : PART_MAX;
+    float                    *values = xreallocarray(NULL, most, sizeof *values);
+    uint16_t                 *narrow = xreallocarray(NULL, most, sizeof *narrow);
     const bool                is_float = model->type == DTYPE_FLOAT;
-    int                       rc;
-    size_t                    i;
+    int                       rc = 0;
+    size_t                    done, n, i;
 
-    rc = zero_read(zero, is_float ? (void *)values : narrow, params, at->count * size, err);
-    for (i = 0; i < at->count && rc == 0 && !is_float; i++)
-        values[i] = model->type == DTYPE_HALF ? half_to_float(narrow[i])
-                                              : bfloat16_to_float(narrow[i]);
-    if (rc == 0)
-        rc = model_weights_store(model, out, at->offset, at->count, values, err);
+    for (done = 0; done < at->count && rc == 0; done += n) {
+        n = at->count - done < most ? at->count - done : most;
+        rc = zero_read(zero, is_float ? (void *)values : narrow,
+                       (const char *)params + done * size, n * size, err);
+        for (i = 0; i < n && rc == 0 && !is_float; i++)
+            values[i] = model->type == DTYPE_HALF ? half_to_float(narrow[i])
+                                                  : bfloat16_to_float(narrow[i]);
+        if (rc == 0)
+            rc = model_weights_store(model, out, at->offset + done, n, values, err);
+    }
     free(narrow);
     free(values);
     return rc;

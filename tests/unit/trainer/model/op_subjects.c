@@ -33,7 +33,7 @@ static void norm_forward(struct ops *ops, void **in, void *out)
 static void norm_backward(struct ops *ops, void **in, const void *dout, void **din)
 {
     ops->norm_backward(ops, &norm, din[0], din[1], din[2], dout, in[0], in[1], scratch[0],
-                            NULL);
+                       NULL);
 }
 
 /* With two terms, whose sum is used once more past the norm. */
@@ -45,8 +45,8 @@ static void add_norm_forward(struct ops *ops, void **in, void *out)
 
 static void add_norm_backward(struct ops *ops, void **in, const void *dout, void **din)
 {
-    ops->norm_backward(ops, &norm, din[0], din[1], din[2], dout, scratch[1], in[1],
-                            scratch[0], dout);
+    ops->norm_backward(ops, &norm, din[0], din[1], din[2], dout, scratch[1], in[1], scratch[0],
+                       dout);
     ops->add(ops, din[3], din[0], din[3], ROWS * WIDTH);
 }
 
