@@ -340,7 +340,8 @@ test_setup() {
     trap 'exit 143' TERM HUP PIPE
     for name in $(env | sed -n 's/^\([A-Za-z_][A-Za-z0-9_]*\)=.*/\1/p'); do
         case $name in
-        top_srcdir | top_builddir | srcdir | MUSTER_TEST_REQUIRE | MUSTER_TEST_WIDE) ;;
+        top_srcdir | top_builddir | srcdir) ;;
+        MUSTER_TEST_REQUIRE | MUSTER_TEST_TRANSFORMERS | MUSTER_TEST_WIDE) ;;
         ASAN_OPTIONS | UBSAN_OPTIONS | LSAN_OPTIONS | TMPDIR | PATH | PWD) ;;
         nodes_in_namespaces) ;;
         *) unset "$name" ;;
