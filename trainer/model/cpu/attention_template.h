@@ -32,12 +32,13 @@ static struct room room_new(int width)
 {
     const size_t each = TILE * (size_t)round_up(width, LANES), square = TILE * TILE;
     struct room  room;
+    void        *aligned;
     real        *next;
     int          i;
 
     room.memory = xmalloc((TILES_IN * each + 3 * square) * sizeof(real) + VECTOR_BYTES);
-    next = (real *)((char *)room.memory + VECTOR_BYTES -
-                    (uintptr_t)room.memory % VECTOR_BYTES);
+    aligned = (char *)room.memory + VECTOR_BYTES - (uintptr_t)room.memory % VECTOR_BYTES;
+    next = aligned;
     for (i = 0; i < TILES_IN; i++, next += each)
         room.rows[i] = next;
     room.w = next;
