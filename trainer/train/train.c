@@ -140,6 +140,8 @@ static int set_up(struct train *train, struct error *err)
                                  .in_background = train->options.async_checkpoint };
     if (train->world.rank != 0)
         return 0;
+    if (train->options.export != NULL && weights_prepare(train->options.export, err) < 0)
+        return -1;
     tell_plan(train);
     return monitor_open(&train->monitor, train->config, stderr, err);
 }

@@ -83,6 +83,19 @@ int weights_load(const char *dir, const struct model *model, struct zero_piece *
     return rc;
 }
 
+int weights_prepare(const char *dir, struct error *err)
+{
+    struct stat status;
+
+    if (mkdir(dir, 0777) < 0 && errno != EEXIST)
+        return err_set(err, "--export: %s: %s", dir, strerror(errno));
+    if (stat(dir, &status) == 0 && !S_ISDIR(status.st_mode))
+        return err_set(err, "--export: %s: not a directory", dir);
+    if (access(dir, W_OK | X_OK) < 0)
+        return err_set(err, "--export: %s: %s", dir, strerror(errno));
+    return 0;
+}
+
 int weights_export(const char *dir, const char *from, const struct world *world,
                    const struct model *model, struct zero *zero, struct error *err)
 {

@@ -20,6 +20,10 @@ int weights_shape(const char *dir, struct model_config *shape, struct error *err
 int weights_load(const char *dir, const struct model *model, struct zero_piece *pieces,
                  int count, struct error *err);
 
+/* Makes the directory for an export, or fails: before a training, and not only after it. -1 with
+ * err. */
+int weights_prepare(const char *dir, struct error *err);
+
 /* All ranks gather the model, layer by layer, and rank 0 writes it and its config.json, in the
  * type that the model computes in. from: the directory from which the model came; its config.json
  * is kept, but for what has changed, and what belongs to its tokenizer is copied; NULL: none.

@@ -73,5 +73,11 @@ train 1 --export named
 is "a model with a name is exported: 0" "$rc" 0
 is "... without a tokenizer" "$(ls -A named | tr '\n' ' ')" "config.json model.safetensors "
 ok "... with the type of its weights" grep -q '"torch_dtype": "float32"' named/config.json
+for dir in nowhere/to text; do
+    train 1 --export $dir
+    is "$dir cannot take an export: 1" "$rc" 1
+    ok "... is said before the first step" sh -c '! grep -q "^step " out &&
+        grep -q -e "--export: $1: No such file" -e "--export: $1: not a directory" err' sh $dir
+done
 ok "nothing is left" no_leftovers
 finish
