@@ -5,6 +5,7 @@
 
 #include "course/collective_watch.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,12 +20,17 @@
 /* An agent answers within 10 s. If its answer takes longer on its way, another node is asked. */
 #define ANSWER_S 20.0
 
+/* What the log says of a run: at first nothing may listen there, and then something else than
+ * NCCL. */
+#define REASONS_MAX 3
+
 struct collective_watch {
     struct event *look;
     struct asked {
         size_t  node;      /* which asks, counted from the first node of its world */
         int64_t asked_ns;  /* when; 0: it does not owe an answer */
-        bool    is_told;   /* the log has the reason why there is no answer */
+        char    why[120];  /* the reason why there is no answer that the log had last */
+        int     reasons;   /* that the log has */
     } * asked; /* by world */
 };
 
@@ -128,15 +134,16 @@ int collective_watch_take(struct run *run, const struct node *node, const json_t
     return collectives_take(&run->collectives[index], body, clock_now_s(), err);
 }
 
-/* Most ranks without NCCL give no other: once is enough. */
+/* Says a reason once, as most ranks without NCCL give no other. */
 static void tell_no_answer(struct asked *asked, const struct node *node, const json_t *body)
 {
     const char *why = json_string_value(json_object_get(body, "error"));
     char       *safe;
 
-    if (asked->is_told)
+    if (asked->reasons == REASONS_MAX || strncmp(asked->why, why, sizeof asked->why - 1) == 0)
         return;
-    asked->is_told = true;
+    asked->reasons++;
+    snprintf(asked->why, sizeof asked->why, "%s", why);
     safe = sanitize_text(why, strlen(why));
     log_info("%s: NCCL's RAS does not say how many collectives the ranks have launched: %s",
              plan_label(node->plan), safe);

@@ -106,7 +106,7 @@ while read -r form way why; do
     ok "$form $way: the reason" wait_for 60 reason "$why"
     ok "... the run goes on" wait_for 30 looks 3
     end
-    is "... muster says it once" "$(grep -c 'RAS does not say' err)" 1
+    is "... muster says it once" "$(grep -Ec "RAS does not say.*: $why\$" err)" 1
     ok "... and no rank is named" not grep -q ' NCCL: ' err
 done <<END2
 json cut its answer is not JSON: .*
@@ -115,6 +115,12 @@ json garbage it does not speak NCCL's RAS protocol
 json endless its answer is longer than 16 MiB
 json absent Connection refused
 END2
+begin --hang-timeout 28 $four "$rank" json skip late
+ok "nothing listens yet: the reason" wait_for 60 reason 'Connection refused'
+: >listen
+ok "... then something that is not NCCL: that reason, too" wait_for 60 reason \
+    "it does not speak NCCL's RAS protocol"
+end
 for way in mute deaf; do
     begin --hang-timeout 2 $four "$rank" json skip $way
     ok "$way: after 10 s muster says so" wait_for 60 reason 'no answer within 10 s'

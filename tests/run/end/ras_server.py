@@ -5,9 +5,9 @@
 
 As NCCL does, each rank listens at NCCL_RAS_ADDR, with SO_REUSEPORT, and any of them answers for
 all. FORM: json (NCCL 2.28.7), text (2.26 to 2.28.3), text224. SCENE: what the ranks have launched,
-see below. WAY: how the answer comes: whole, slow, cut, garbage, huge, endless, or not at all: mute,
-deaf, absent. The ranks print
-heartbeats for ever.
+see below. WAY: how the answer comes: whole, slow, cut, garbage, late (garbage, once there is a
+file "listen"), huge, endless, or not at all: mute, deaf, absent. The ranks print heartbeats for
+ever.
 SPDX-License-Identifier: Apache-2.0
 """
 import json
@@ -144,7 +144,7 @@ def serve(connection):
         words = line.decode().strip().lower()
         if WAY == 'mute':
             time.sleep(1000)
-        elif WAY == 'garbage' and words != 'verbose status':
+        elif WAY in ('garbage', 'late') and words != 'verbose status':
             lines.write(b'220 mail.example.com ESMTP\n')
         elif words.startswith('client protocol '):
             lines.write(b'SERVER PROTOCOL 2\n')
@@ -185,6 +185,8 @@ def handle(connection):
 
 
 def listen():
+    while WAY == 'late' and not os.path.exists('listen'):
+        time.sleep(0.02)
     host, port = os.environ['NCCL_RAS_ADDR'].rsplit(':', 1)
     server = socket.socket()
     server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
