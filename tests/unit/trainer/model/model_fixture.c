@@ -80,8 +80,8 @@ void fixture_drop(struct fixture *f)
 double fixture_loss(struct fixture *f)
 {
     struct error err = { "" };
-    double       loss;
-    int          count;
+    double       loss = 0;
+    int          count = 0;
 
     if (model_forward(f->model, &tiny_batch, &err) < 0 ||
         model_loss(f->model, &loss, &count, &err) < 0)
@@ -94,7 +94,7 @@ double fixture_loss(struct fixture *f)
 void fixture_back(struct fixture *f, double scale)
 {
     struct error err = { "" };
-    double       loss, again;
+    double       loss = 0, again = 1;
     int          count;
 
     if (model_loss(f->model, &loss, &count, &err) < 0 ||

@@ -110,7 +110,7 @@ static void test_pytorch(void **state)
     int32_t             tokens[12], targets[12];
     struct error        err = { "" };
     char                path[4096];
-    double              loss;
+    double              loss = 0;
     float               wanted;
     size_t              i;
 
