@@ -1,4 +1,4 @@
-/* step.c - how long a training step of GPT-2 takes, and how long its matrix products alone
+/* step.c - how long a training step of a model takes, and how long its matrix products alone
  *
  *     OMP_NUM_THREADS=2 tests/bench/step [float|bfloat16 [SEQUENCES [LENGTH [MODEL]]]]
  *

@@ -23,7 +23,7 @@
 
 /* What a thread has of a vector of each array: the packs thread, thread + group and so on. */
 template <typename T, int N, int ARRAYS> struct share {
-    int      row, number, width; /* number: in the row; width 0: there is no such vector */
+    int      row, number, width; /* number: which vector of the row; width 0: none */
     int      thread, group;
     const T *x[ARRAYS];
     float    held[HELD][ARRAYS][N];

@@ -196,7 +196,13 @@ const void *model_logits(struct model *model, struct error *err)
 {
     const int head = model->layers - 1;
 
-    if (check_forward(model, err) < 0 || enter(model, head, MODEL_FORWARD, err) < 0 ||
+    if (check_forward(model, err) < 0)
+        return NULL;
+    if (model->run->head.all == 0) {
+        err_set(err, "no token of the batch has a target");
+        return NULL;
+    }
+    if (enter(model, head, MODEL_FORWARD, err) < 0 ||
         head_run_fit(model, model->run->head.all, err) < 0)
         return NULL;
     head_forward(model, 0, model->run->head.all);

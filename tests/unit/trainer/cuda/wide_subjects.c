@@ -4,15 +4,9 @@
 #include "config.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "unit/trainer/cuda/wide_subjects.h"
 #include "unit/trainer/model/op_subjects.h"
-#include "xalloc.h"
 
 /* What forward leaves for backward. */
 static void **const scratch = subject_scratch;
@@ -173,44 +167,6 @@ static void turn_backward(struct ops *ops, void **in, const void *dout, void **d
 
 /* ---- attention ---- */
 
-static struct qkv qkv_of(struct ops *ops, const struct attention *s, void *rows)
-{
-    const int q = s->heads * s->head_width, k = s->kv_heads * s->head_width;
-
-    return (struct qkv){ .q = rows, .k = at(ops, rows, (size_t)q),
-                         .v = at(ops, rows, (size_t)(q + k)), .q_row = q + 2 * k,
-                         .k_row = q + 2 * k, .v_row = q + 2 * k };
-}
-
-static void attend(struct ops *ops, const struct attention *s, void *rows, void *out)
-{
-    const struct qkv x = qkv_of(ops, s, rows);
-
-    ops->attention(ops, s, out, scratch[0], &x);
-}
-
-static void attend_backward(struct ops *ops, const struct attention *s, void *rows,
-                            const void *dout, void *drows)
-{
-    const struct qkv x = qkv_of(ops, s, rows), dx = qkv_of(ops, s, drows);
-
-    ops->attention(ops, s, scratch[2], scratch[0], &x);
-    ops->attention_backward(ops, s, &dx, scratch[1], dout, scratch[2], &x, scratch[0]);
-}
-
-#define ATTENTION(NAME, ...)                                                                     \
-    static const struct attention NAME = { __VA_ARGS__ };                                        \
-                                                                                                 \
-    static void NAME##_forward(struct ops *ops, void **in, void *out)                            \
-    {                                                                                            \
-        attend(ops, &NAME, in[0], out);                                                          \
-    }                                                                                            \
-                                                                                                 \
-    static void NAME##_backward(struct ops *ops, void **in, const void *dout, void **din)        \
-    {                                                                                            \
-        attend_backward(ops, &NAME, in[0], dout, din[0]);                                        \
-    }
-
 /* Documents that begin at the last key of a tile. */
 static const int32_t begins[70] = { [20 ... 30] = 20, [31 ... 62] = 31, [63 ... 69] = 63 };
 
@@ -245,55 +201,8 @@ static const struct subject wide_subjects[] = {
     { "attention, heads of 7", ROWS_OF(34, 5, 7), 34 * 3 * 7, heads_7_forward, heads_7_backward },
 };
 
-/* ---- the comparison ---- */
-
-static double get(enum dtype type, const void *array, size_t i)
-{
-    if (type == DTYPE_FLOAT)
-        return (double)((const float *)array)[i];
-    if (type == DTYPE_HALF)
-        return (double)half_to_float(((const uint16_t *)array)[i]);
-    return (double)bfloat16_to_float(((const uint16_t *)array)[i]);
-}
-
-static void compare(const char *name, struct ops *ops, const void *memory, const double *want,
-                    size_t count, double tolerance)
-{
-    void  *host = xcalloc(count + 1, sizeof(float));
-    double got;
-    size_t i;
-
-    ops->read(ops, host, memory, count * dtype_size(ops->type));
-    for (i = 0; i < count; i++) {
-        got = get(ops->type, host, i);
-        if (!(fabs(got - want[i]) <= tolerance * fmax(1, fabs(want[i]))))
-            fail_msg("%s, %s, %zu numbers, element %zu: %.9g is not %.9g", name,
-                     dtype_name(ops->type), count, i, got, want[i]);
-    }
-    free(host);
-}
-
 void wide_subjects_compare(struct ops *ops, double tolerance)
 {
-    struct ops           *exact = subject_ops(DTYPE_DOUBLE);
-    const struct subject *s;
-    struct arrays         got, want;
-    size_t                n, i;
-
-    for (n = 0; n < sizeof wide_subjects / sizeof wide_subjects[0]; n++) {
-        s = &wide_subjects[n];
-        subject_make(&want, s, exact);
-        s->forward(exact, want.in, want.out);
-        s->backward(exact, want.in, want.dout, want.din);
-        subject_make(&got, s, ops);
-        s->forward(ops, got.in, got.out);
-        s->backward(ops, got.in, got.dout, got.din);
-        subject_fine(ops);
-        compare(s->name, ops, got.out, want.out, s->out, tolerance);
-        for (i = 0; i < SUBJECT_INPUTS; i++)
-            compare(s->name, ops, got.din[i], want.din[i], s->size[i], tolerance);
-        subject_drop(&got, ops);
-        subject_drop(&want, exact);
-    }
-    exact->free(exact);
+    subjects_compare_these(wide_subjects, sizeof wide_subjects / sizeof wide_subjects[0], ops,
+                           tolerance);
 }

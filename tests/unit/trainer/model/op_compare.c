@@ -134,22 +134,28 @@ static void compare(const struct subject *subject, const char *what, struct ops 
 
 void subjects_compare(struct ops *ops, double tolerance)
 {
-    struct ops   *exact = subject_ops(DTYPE_DOUBLE);
-    struct arrays got, want;
-    size_t        s, i;
+    subjects_compare_these(subjects, all_subjects, ops, tolerance);
+}
 
-    for (s = 0; s < all_subjects; s++) {
-        subject_make(&want, &subjects[s], exact);
-        subjects[s].forward(exact, want.in, want.out);
-        subjects[s].backward(exact, want.in, want.dout, want.din);
-        subject_make(&got, &subjects[s], ops);
-        subjects[s].forward(ops, got.in, got.out);
-        subjects[s].backward(ops, got.in, got.dout, got.din);
+void subjects_compare_these(const struct subject *these, size_t count, struct ops *ops,
+                            double tolerance)
+{
+    struct ops           *exact = subject_ops(DTYPE_DOUBLE);
+    const struct subject *s;
+    struct arrays         got, want;
+    size_t                i;
+
+    for (s = these; s < these + count; s++) {
+        subject_make(&want, s, exact);
+        s->forward(exact, want.in, want.out);
+        s->backward(exact, want.in, want.dout, want.din);
+        subject_make(&got, s, ops);
+        s->forward(ops, got.in, got.out);
+        s->backward(ops, got.in, got.dout, got.din);
         subject_fine(ops);
-        compare(&subjects[s], "output", ops, got.out, want.out, subjects[s].out, tolerance);
+        compare(s, "output", ops, got.out, want.out, s->out, tolerance);
         for (i = 0; i < SUBJECT_INPUTS; i++)
-            compare(&subjects[s], "gradient", ops, got.din[i], want.din[i], subjects[s].size[i],
-                    tolerance);
+            compare(s, "gradient", ops, got.din[i], want.din[i], s->size[i], tolerance);
         subject_drop(&got, ops);
         subject_drop(&want, exact);
     }

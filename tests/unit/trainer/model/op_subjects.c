@@ -201,15 +201,15 @@ static struct qkv qkv_of(struct ops *ops, const struct attention *s, void *rows)
                          .q_row = q + 2 * k, .k_row = q + 2 * k, .v_row = q + 2 * k };
 }
 
-static void attend(struct ops *ops, const struct attention *s, void *rows, void *out)
+void subject_attend(struct ops *ops, const struct attention *s, void *rows, void *out)
 {
     const struct qkv x = qkv_of(ops, s, rows);
 
     ops->attention(ops, s, out, scratch[0], &x);
 }
 
-static void attend_backward(struct ops *ops, const struct attention *s, void *rows,
-                            const void *dout, void *drows)
+void subject_attend_backward(struct ops *ops, const struct attention *s, void *rows,
+                             const void *dout, void *drows)
 {
     const struct qkv x = qkv_of(ops, s, rows), dx = qkv_of(ops, s, drows);
 
@@ -226,19 +226,6 @@ static void attend_backward(struct ops *ops, const struct attention *s, void *ro
 #define SHAPE(SEQUENCES, LENGTH, HEADS, KV_HEADS, WIDTH)                                         \
     .sequences = (SEQUENCES), .length = (LENGTH), .heads = (HEADS), .kv_heads = (KV_HEADS),      \
     .head_width = (WIDTH)
-#define ATTENTION(NAME, ...)                                                                     \
-    static const struct attention NAME = { __VA_ARGS__ };                                        \
-                                                                                                 \
-    static void NAME##_forward(struct ops *ops, void **in, void *out)                            \
-    {                                                                                            \
-        attend(ops, &NAME, in[0], out);                                                          \
-    }                                                                                            \
-                                                                                                 \
-    static void NAME##_backward(struct ops *ops, void **in, const void *dout, void **din)        \
-    {                                                                                            \
-        attend_backward(ops, &NAME, in[0], dout, din[0]);                                        \
-    }
-
 #define SMALL    2, 5, 3, 3, 4
 #define GROUPED  2, 6, 4, 2, 4
 #define PACKED   1, 9, 2, 1, 4

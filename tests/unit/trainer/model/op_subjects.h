@@ -43,8 +43,29 @@ double subject_number(uint64_t *state);
 struct ops *subject_ops(enum dtype type); /* on CPUs */
 void        subject_fine(struct ops *ops);
 
-/* All subjects, with what double gives. */
+/* Attention, whose rows have first the queries, then the keys, then the values. */
+void subject_attend(struct ops *ops, const struct attention *s, void *rows, void *out);
+void subject_attend_backward(struct ops *ops, const struct attention *s, void *rows,
+                             const void *dout, void *drows);
+
+/* Defines NAME_forward() and NAME_backward() for attention of this shape. */
+#define ATTENTION(NAME, ...)                                                                     \
+    static const struct attention NAME = { __VA_ARGS__ };                                        \
+                                                                                                 \
+    static void NAME##_forward(struct ops *ops, void **in, void *out)                            \
+    {                                                                                            \
+        subject_attend(ops, &NAME, in[0], out);                                                  \
+    }                                                                                            \
+                                                                                                 \
+    static void NAME##_backward(struct ops *ops, void **in, const void *dout, void **din)        \
+    {                                                                                            \
+        subject_attend_backward(ops, &NAME, in[0], dout, din[0]);                                \
+    }
+
+/* All subjects, or these, with what double gives. */
 void subjects_compare(struct ops *ops, double tolerance);
+void subjects_compare_these(const struct subject *these, size_t count, struct ops *ops,
+                            double tolerance);
 
 /* Products of floats in every combination of transposes, sums and batches, likewise. */
 void products_compare(struct ops *ops);

@@ -1,7 +1,8 @@
 /* test_config.c - shapes of models: by name, from config.json, and back
  *
- * unit/trainer/configs has what Hugging Face has for models of these names (written by versions 4
- * of transformers), and as .v5.json the same, read and written again by transformers 5.12.1.
+ * unit/trainer/configs has the shapes of models of these names, by hand, with the keys that
+ * versions 4 of transformers write; and as .v5.json the same, read and written again by
+ * transformers 5.12.1.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"

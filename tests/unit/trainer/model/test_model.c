@@ -133,6 +133,8 @@ static int refuse(void *arg, int layer, enum model_pass pass, struct error *err)
 static void test_refused(void **state)
 {
     static const int32_t bad[] = { 1, 13, 2, -1 };
+    static const int32_t late[] = { 0, 0, 1, 3, 3, 0, 0, 0, 0, 0 };
+    static const int32_t none[] = { -1, -1, -1, -1, -1, -1, -1, -1, -1, -1 };
     struct model_batch   wrong = { .sequences = 1, .length = 4, .tokens = bad, .targets = bad };
     struct model_config  config = tiny[0];
     struct fixture       f;
@@ -149,6 +151,15 @@ static void test_refused(void **state)
     wrong.length = 7;
     assert_int_equal(model_forward(f.model, &wrong, &err), -1);
     assert_string_equal(err.text, "sequences of 7 tokens: the model accepts at most 6");
+    wrong = tiny_batch;
+    wrong.begins = late;
+    assert_int_equal(model_forward(f.model, &wrong, &err), -1);
+    assert_string_equal(err.text, "token 2 of the batch: its document cannot begin at 1");
+    wrong.targets = none;
+    wrong.begins = NULL;
+    assert_int_equal(model_forward(f.model, &wrong, &err), 0);
+    assert_null(model_logits(f.model, &err));
+    assert_string_equal(err.text, "no token of the batch has a target");
     f.model->hooks.enter = refuse;
     assert_int_equal(model_forward(f.model, &tiny_batch, &err), -1);
     assert_string_equal(err.text, "no layer 2");
@@ -156,6 +167,13 @@ static void test_refused(void **state)
     config.heads = 5;
     assert_null(model_new(&config, f.ops, &err));
     assert_string_equal(err.text, "width 12 is not a multiple of 5 heads");
+    fixture_drop(&f);
+
+    fixture_make(&f, &tiny[1], DTYPE_FLOAT); /* BERT */
+    wrong = tiny_batch;
+    wrong.begins = late;
+    assert_int_equal(model_forward(f.model, &wrong, &err), -1);
+    assert_string_equal(err.text, "BERT cannot train on several documents in a sequence");
     fixture_drop(&f);
 }
 
