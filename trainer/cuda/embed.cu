@@ -113,9 +113,10 @@ static void embed_packs(struct ops *ops, T *dwords, T *dpositions, const T *dout
     const int          parts = (width + WORD_THREADS * N - 1) / (WORD_THREADS * N);
     const size_t       count = (size_t)length * (size_t)width;
 
-    stream_launch(stream, "embed backward", words_kernel<T, N>,
-                  (size_t)order.count * (size_t)parts, WORD_THREADS, 0, dwords, dout, where,
-                  sorted, first, parts, width);
+    if (dwords != NULL)
+        stream_launch(stream, "embed backward", words_kernel<T, N>,
+                      (size_t)order.count * (size_t)parts, WORD_THREADS, 0, dwords, dout, where,
+                      sorted, first, parts, width);
     if (dpositions != NULL)
         stream_launch(stream, "embed backward", positions_kernel<T, N>, loop_blocks(count / N),
                       LOOP_THREADS, 0, dpositions, dout, (size_t)rows * (size_t)width, count);

@@ -90,6 +90,28 @@ static void add(struct ops *ops, void *out, const void *a, const void *b, size_t
     each<sum_of, T>(ops, "add", out, a, b, count);
 }
 
+template <typename T, int N> static __global__ void scale_kernel(T *x, float factor, size_t count)
+{
+    float v[N];
+    int   k;
+
+    for (size_t i = thread_number() * N; i < count; i += thread_count() * N) {
+        load_pack<N>(v, x + i);
+        for (k = 0; k < N; k++)
+            v[k] *= factor;
+        store_pack<N>(x + i, v);
+    }
+}
+
+template <typename T> static void scale(struct ops *ops, void *x, double factor, size_t count)
+{
+    const bool packed = is_packed<T>(address(x), count);
+
+    stream_launch(stream_of(ops), "scale", packed ? scale_kernel<T, PACK(T)> : scale_kernel<T, 1>,
+                  loop_blocks(packed ? count / PACK(T) : count), LOOP_THREADS, 0, (T *)x,
+                  (float)factor, count);
+}
+
 template <typename T>
 static void gelu(struct ops *ops, enum gelu kind, void *out, const void *x, size_t count)
 {
@@ -155,6 +177,7 @@ static void dropout(struct ops *ops, const struct dropout *drop, void *out, cons
 template <typename T> static void fill(struct ops *ops)
 {
     ops->add = add<T>;
+    ops->scale = scale<T>;
     ops->gelu = gelu<T>;
     ops->gelu_backward = gelu_backward<T>;
     ops->dropout = dropout<T>;

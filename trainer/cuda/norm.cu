@@ -350,11 +350,13 @@ static void sum_rows(struct ops *ops, const struct norm *shape, void *dweight, v
 }
 
 template <typename T>
-static void bias_backward(struct ops *ops, void *dbias, const void *dout, int rows, int width)
+static void bias_backward(struct ops *ops, void *dbias, const void *dout, int rows, int width,
+                          int row)
 {
-    const struct norm shape = { rows, width, 1, width, width, true, 0 };
+    const struct norm shape = { rows, width, 1, row, row, true, 0 };
 
-    sum_rows<T>(ops, &shape, NULL, dbias, dout, NULL, NULL);
+    if (dbias != NULL)
+        sum_rows<T>(ops, &shape, NULL, dbias, dout, NULL, NULL);
 }
 
 /* ---- the backward pass ---- */
@@ -368,7 +370,8 @@ static void run_norm_backward(struct ops *ops, const struct norm *shape, void *d
     const uintptr_t all = address(dx) | address(dout) | address(x) | address(weight) |
                           address(more);
 
-    sum_rows<T>(ops, shape, dweight, dbias, dout, x, stats);
+    if (dweight != NULL || dbias != NULL)
+        sum_rows<T>(ops, shape, dweight, dbias, dout, x, stats);
     if (is_packed<T>(all, widths_of(shape)))
         launch_groups<PACK(T)>(ops, "norm backward", norm_dx_kernel<T, PACK(T)>, shape, (T *)dx,
                                (const T *)dout, (const T *)x, (const T *)weight,

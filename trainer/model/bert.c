@@ -62,6 +62,7 @@ static void list_block(struct model *model, int block)
     *model->places = (struct model_places){
         .weight = { QUERY, PROJECT, UP, DOWN },
         .bias = { QUERY_BIAS, PROJECT_BIAS, UP_BIAS, DOWN_BIAS },
+        .parts = { 3, 1, 1, 1 },
         .turned = true,
         .words = -1,
     };
@@ -146,7 +147,8 @@ static void embed_backward(struct model *model, const struct model_batch *batch)
     ops->embed_backward(ops, layer_grad(model, 0, WORDS),
                         (void *)first_position(model, layer_grad(model, 0, POSITIONS)), run->d,
                         batch->tokens, run->rows, run->length, norm.width);
-    ops->bias_backward(ops, layer_grad(model, 0, TYPES), run->d, run->rows, norm.width);
+    ops->bias_backward(ops, layer_grad(model, 0, TYPES), run->d, run->rows, norm.width,
+                       norm.width);
 }
 
 /* RoBERTa's positions start after that of its padding token, 1. */
@@ -154,7 +156,9 @@ static const void *first_position(struct model *model, const void *positions)
 {
     const size_t row = (size_t)model->config.width * dtype_size(model->type);
 
-    return (const char *)positions + (model->config.kind == MODEL_ROBERTA ? 2 * row : 0);
+    if (positions == NULL || model->config.kind != MODEL_ROBERTA)
+        return positions;
+    return (const char *)positions + 2 * row;
 }
 
 static void block(struct model *model, int layer, struct block_run *b, void *out)
@@ -208,8 +212,8 @@ static void block_backward(struct model *model, int layer, struct block_run *b)
 static struct linear dense_of(const struct model *model, int layer)
 {
     return (struct linear){ .layer = layer, .weight = DENSE, .bias = DENSE_BIAS,
-                            .in = model->config.width, .out = model->config.width,
-                            .turned = true };
+                            .parts = 1, .in = model->config.width,
+                            .out = model->config.width, .turned = true, .place = -1 };
 }
 
 static void head(struct model *model, int layer, struct head_run *h)
@@ -233,7 +237,7 @@ static void head_backward(struct model *model, int layer, struct head_run *h)
     const struct linear dense = dense_of(model, layer);
 
     ops->bias_backward(ops, layer_grad(model, layer, WORDS_BIAS), h->logits, h->count,
-                       model->config.vocabulary);
+                       model->config.vocabulary, model->config.vocabulary);
     words_backward(model, layer, h);
     ops->norm_backward(ops, &norm, h->dnormed, layer_grad(model, layer, HEAD_NORM),
                        layer_grad(model, layer, HEAD_NORM_BIAS), h->dnormed, h->active,

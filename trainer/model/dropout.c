@@ -12,8 +12,9 @@ struct dropout model_dropout(const struct model *model, int layer, enum drop_sit
                              [DROP_WEIGHTS] = c->attention_dropout,
                              [DROP_MIXED] = c->hidden_dropout,
                              [DROP_DOWN] = c->hidden_dropout };
+    const double rate = site < DROP_ADAPTERS ? rates[site] : model->lora_dropout;
 
-    return (struct dropout){ .rate = model->drops ? rates[site] : 0, .seed = model->drop_seed,
+    return (struct dropout){ .rate = model->drops ? rate : 0, .seed = model->drop_seed,
                              .sample = model->run->sample,
                              .site = (uint32_t)(layer * DROP_SITES + (int)site) };
 }

@@ -32,6 +32,8 @@ static void list_block(struct model *model, int block)
     const int                  q = model_q_row(model), k = model_k_row(model);
 
     p->turned = true;
+    p->parts[PLACE_QKV] = 3;
+    p->parts[PLACE_UP] = 2;
     p->norm[0] = add_norm(model, block, "input_layernorm", c->width);
     p->weight[PLACE_QKV] = add_linear(model, block, "self_attn.q_proj", q, c->width, false);
     add_linear(model, block, "self_attn.k_proj", k, c->width, true);

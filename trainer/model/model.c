@@ -49,6 +49,14 @@ void model_use_arrays(struct model *model, void *params, void *grads)
     }
 }
 
+void model_use_frozen(struct model *model, void *frozen)
+{
+    int i;
+
+    for (i = 0; i < model->layers; i++)
+        model->frozen[i] = (char *)frozen + model->layer[i].frozen_offset;
+}
+
 int model_activations(struct model *model, int64_t sequences, int64_t length, size_t *bytes,
                       struct error *err)
 {
@@ -302,7 +310,7 @@ int model_backward(struct model *model, double scale, double *loss_sum, struct e
     *loss_sum = 0;
     if (check_forward(model, err) < 0)
         return -1;
-    for (i = model->layers - 1; i >= 0; i--) {
+    for (i = model->layers - 1; i >= model->first_trained; i--) {
         if (enter(model, i, MODEL_BACKWARD, err) < 0)
             return -1;
         if (i > 0 && i < model->layers - 1)

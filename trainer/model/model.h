@@ -20,6 +20,10 @@
  * MODEL_ALIGN elements, except those that one matrix product uses together. The padding
  * between them is zero, and so is its gradient.
  *
+ * Frozen parameters, which a training does not change, are in an array of their own, which is
+ * counted in bytes: model_fill.h. They have no gradient, and the backward pass ends at the first
+ * layer that has other parameters.
+ *
  *     model_new -> [model_forward -> model_backward]... -> model_free
  *     model_new -> [model_forward -> model_loss or model_logits]... -> model_free
  * SPDX-License-Identifier: Apache-2.0
@@ -27,6 +31,7 @@
 #ifndef MUSTER_MODEL_H
 #define MUSTER_MODEL_H
 
+#include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,9 +40,11 @@
 #include "err.h"
 #include "model/model_config.h"
 
+struct lora;
 struct ops;
 
 #define MODEL_ALIGN    32 /* elements; 64 bytes in bfloat16 */
+#define MODEL_BYTES    64 /* the same for frozen parameters */
 #define MODEL_NAME_MAX 96
 
 struct model_param {
@@ -45,14 +52,22 @@ struct model_param {
     int    layer;
     int    dims; /* 1 or 2 */
     size_t shape[2];
-    size_t offset, count; /* elements, in the flat array */
-    enum model_init { MODEL_INIT_ZERO, MODEL_INIT_ONE, MODEL_INIT_NORMAL } init;
-    float  deviation; /* of MODEL_INIT_NORMAL */
+    size_t offset, count; /* elements, in the flat array; if frozen, offset is in bytes */
+    bool   is_frozen;
+    bool   is_adapter; /* A or B of LoRA */
+    enum model_init {
+        MODEL_INIT_ZERO,
+        MODEL_INIT_ONE,
+        MODEL_INIT_NORMAL,
+        MODEL_INIT_UNIFORM, /* from -deviation to deviation */
+    } init;
+    float deviation;
 };
 
 struct model_layer {
     char   name[24];      /* "embeddings", "block 3", "head" */
     size_t offset, count; /* elements, in the flat array, including padding */
+    size_t frozen_offset, frozen_bytes; /* the same of the array of frozen parameters */
     int    first_param, param_count;
     int    tied; /* the layer also uses this layer's parameters; -1: only its own */
 };
@@ -63,8 +78,9 @@ enum model_pass { MODEL_FORWARD, MODEL_BACKWARD };
  * not called. */
 struct model_hooks {
     void *arg;
-    /* On return, model->params[layer] points to the layer's parameters, and in the backward
-     * pass model->grads[layer] points to the memory to which their gradient is added. */
+    /* On return, model->params[layer] points to the layer's parameters, model->frozen[layer] to
+     * the frozen ones, and in the backward pass model->grads[layer] points to the memory to which
+     * the gradient is added. */
     int (*enter)(void *arg, int layer, enum model_pass pass, struct error *err);
     /* The hook may free the parameters. The gradient's memory must stay until done. */
     int (*leave)(void *arg, int layer, enum model_pass pass, struct error *err);
@@ -79,6 +95,12 @@ struct model_batch {
     const int32_t *targets; /* [sequences][length]; -1: no target, no loss */
     const int32_t *begins;  /* of documents, see struct attention; NULL: one per sequence */
     uint64_t       sample;  /* the first sequence's number in the training, for dropout */
+};
+
+/* What a training changes; all zero: every parameter. */
+struct model_tuning {
+    const struct lora *lora;   /* its adapters and what it saves, and nothing else */
+    const regex_t     *freeze; /* all but the parameters whose names have a match */
 };
 
 struct model_family; /* GPT-2, BERT or Llama: model_run.h */
@@ -96,10 +118,14 @@ struct model {
     struct model_param *param;
     int                 param_count;
     size_t              count; /* elements of the flat array, including padding */
+    size_t              frozen_bytes; /* of the array of frozen parameters */
+    int                 first_trained; /* the first layer that has other parameters */
+    const struct model_tuning *tuning; /* NULL, except while parameters are listed */
+    double              lora_scale, lora_dropout;
 
     /* The trainer sets these, at the latest in enter. Element i of each points to layer i's
      * part of the flat array; the parts need not be in one array. */
-    void **params, **grads;
+    void **params, **grads, **frozen;
 
     /* The trainer sets these before the first pass. */
     bool     drops; /* do the dropout that config asks for */
@@ -115,11 +141,18 @@ struct model {
  * invalid. */
 struct model *model_new(const struct model_config *config, struct ops *ops,
                         struct error *err);
+/* Freezes parameters and adds adapters, too. Is an error if nothing is trained then, nothing is
+ * frozen, or a target is no linear layer of a block. tuning is not kept; NULL: none. */
+struct model *model_new_tuned(const struct model_config *config,
+                              const struct model_tuning *tuning, struct ops *ops,
+                              struct error *err);
 void model_free(struct model *model); /* NULL is fine */
 
 /* Uses one array for all parameters and one for all gradients, each of model->count
  * elements. */
 void model_use_arrays(struct model *model, void *params, void *grads);
+/* Uses one array of model->frozen_bytes bytes. */
+void model_use_frozen(struct model *model, void *frozen);
 
 /* Computes the layers before the head. The caller must not change the batch until one of the
  * functions below has returned. */
@@ -147,11 +180,15 @@ int model_activations(struct model *model, int64_t sequences, int64_t length, si
                       struct error *err);
 
 /* Computes the initial values of count elements of the flat array, from first on. Each value
- * depends only on seed and its position, so any partition gives the same model. */
+ * depends only on seed, the parameter's name, and the element's number in it: so any partition
+ * gives the same model, and so does any tuning. */
 void model_initial_values(const struct model *model, uint64_t seed, size_t first,
                           size_t count, float *values);
+/* The same for elements of one parameter. */
+void model_initial_param(const struct model_param *param, uint64_t seed, size_t first,
+                         size_t count, float *values);
 
-/* Returns the parameter that contains this element, or NULL in padding. */
+/* Returns the parameter that contains this element of the flat array, or NULL in padding. */
 const struct model_param *model_param_at(const struct model *model, size_t offset);
 /* Returns NULL for an unknown name. */
 const struct model_param *model_param_named(const struct model *model, const char *name);

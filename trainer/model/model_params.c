@@ -8,30 +8,45 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fnv.h"
+#include "model/lora.h"
+#include "model/model_fill.h"
 #include "model/model_run.h"
 #include "model/scramble.h"
 #include "xalloc.h"
 
 #define LOGITS_MAX ((size_t)128 << 20) /* bytes */
 
+static int      list_layers(struct model *model, struct error *err);
+static int      judge_tuning(const struct model *model, struct error *err);
+static int      judge_saved(const struct model *model, const struct lora *lora,
+                            struct error *err);
 static int      head_rows(const struct model *model);
 static void     begin_layer(struct model *model, const char *name);
 static void     end_layer(struct model *model);
-static size_t   aligned(size_t count);
-static void     fill(const struct model_param *param, uint64_t seed, size_t from, size_t to,
-                     float *values);
+static int      read_initial(void *arg, const struct model_param *param, size_t first,
+                             size_t count, float *values, struct error *err);
+static bool     is_frozen(const struct model *model, const char *name);
+static size_t   aligned(size_t count, size_t to);
 static float    normal(uint64_t place);
+static float    uniform(uint64_t place);
 
 struct model *model_new(const struct model_config *config, struct ops *ops, struct error *err)
 {
+    return model_new_tuned(config, NULL, ops, err);
+}
+
+struct model *model_new_tuned(const struct model_config *config,
+                              const struct model_tuning *tuning, struct ops *ops,
+                              struct error *err)
+{
     static const struct model_places none = {
         .norm = { -1, -1 }, .norm_bias = { -1, -1 }, .q_norm = -1, .k_norm = -1,
-        .weight = { -1, -1, -1, -1 }, .bias = { -1, -1, -1, -1 },
+        .weight = { -1, -1, -1, -1 }, .bias = { -1, -1, -1, -1 }, .parts = { 1, 1, 1, 1 },
         .last_norm = -1, .last_norm_bias = -1, .words = -1,
     };
     struct model *model;
-    char          name[24];
-    int           i;
+    int           rc;
 
     if (model_config_check(config, err) < 0)
         return NULL;
@@ -44,24 +59,73 @@ struct model *model_new(const struct model_config *config, struct ops *ops, stru
     model->ops = ops;
     model->type = ops->type;
     model->layer = xcalloc((size_t)config->blocks + 2, sizeof *model->layer);
+    model->tuning = tuning;
+    rc = list_layers(model, err);
+    if (rc == 0 && tuning != NULL)
+        rc = judge_tuning(model, err);
+    model->tuning = NULL;
+    if (rc < 0) {
+        model_free(model);
+        return NULL;
+    }
+    model->params = xcalloc((size_t)model->layers, sizeof *model->params);
+    model->grads = xcalloc((size_t)model->layers, sizeof *model->grads);
+    model->frozen = xcalloc((size_t)model->layers, sizeof *model->frozen);
+    model->head_rows = head_rows(model);
+    return model;
+}
+
+static int list_layers(struct model *model, struct error *err)
+{
+    const struct lora *lora = model->tuning != NULL ? model->tuning->lora : NULL;
+    char               name[24];
+    int                i, rc = 0;
 
     begin_layer(model, "embeddings");
     model->family->list_embeddings(model);
     end_layer(model);
-    for (i = 0; i < config->blocks; i++) {
+    for (i = 0; i < model->config.blocks && rc == 0; i++) {
         snprintf(name, sizeof name, "block %d", i);
         begin_layer(model, name);
         model->family->list_block(model, i);
+        if (lora != NULL)
+            rc = model_add_adapters(model, lora, err);
         end_layer(model);
     }
     begin_layer(model, "head");
-    model->layer[model->layers].tied = config->is_untied ? -1 : 0;
+    model->layer[model->layers].tied = model->config.is_untied ? -1 : 0;
     model->family->list_head(model);
     end_layer(model);
-    model->params = xcalloc((size_t)model->layers, sizeof *model->params);
-    model->grads = xcalloc((size_t)model->layers, sizeof *model->grads);
-    model->head_rows = head_rows(model);
-    return model;
+    return rc;
+}
+
+static int judge_tuning(const struct model *model, struct error *err)
+{
+    const struct lora *lora = model->tuning->lora;
+
+    if (model->count == 0)
+        return err_set(err, "every parameter is frozen: there is nothing to train");
+    if (model->frozen_bytes == 0)
+        return err_set(err, "no parameter is frozen: %s",
+                       lora != NULL ? "modules_to_save has all" : "no name has a match");
+    return lora != NULL ? judge_saved(model, lora, err) : 0;
+}
+
+/* Each name of modules_to_save is a module's. */
+static int judge_saved(const struct model *model, const struct lora *lora, struct error *err)
+{
+    int i, j;
+
+    for (i = 0; i < lora->saves; i++) {
+        const struct lora one = { .saves = 1, .saved = &lora->saved[i] };
+
+        for (j = 0; j < model->param_count && !lora_saves(&one, model->param[j].name); j++)
+            ;
+        if (j == model->param_count)
+            return err_set(err, "modules_to_save: no module of this model is named %s",
+                           lora->saved[i]);
+    }
+    return 0;
 }
 
 /* As many as fit, but enough for a product to be worth its way through the weights. */
@@ -83,6 +147,7 @@ void model_free(struct model *model)
     free(model->param);
     free(model->params);
     free(model->grads);
+    free(model->frozen);
     free(model);
 }
 
@@ -92,6 +157,7 @@ static void begin_layer(struct model *model, const char *name)
 
     snprintf(layer->name, sizeof layer->name, "%s", name);
     layer->offset = model->count;
+    layer->frozen_offset = model->frozen_bytes;
     layer->first_param = model->param_count;
     layer->tied = -1;
 }
@@ -100,8 +166,12 @@ static void end_layer(struct model *model)
 {
     struct model_layer *layer = &model->layer[model->layers++];
 
-    model->count = aligned(model->count);
+    model->count = aligned(model->count, MODEL_ALIGN);
     layer->count = model->count - layer->offset;
+    model->frozen_bytes = aligned(model->frozen_bytes, MODEL_BYTES);
+    layer->frozen_bytes = model->frozen_bytes - layer->frozen_offset;
+    if (layer->count == 0 && model->first_trained == model->layers - 1)
+        model->first_trained = model->layers;
     layer->param_count = model->param_count - layer->first_param;
 }
 
@@ -118,30 +188,46 @@ int model_add_param(struct model *model, const char *name, size_t rows, size_t c
                                    .shape = { rows, columns }, .init = init,
                                    .deviation = (float)deviation };
     snprintf(param->name, sizeof param->name, "%s", name);
-    param->offset = together ? model->count : aligned(model->count);
     param->count = columns == 0 ? rows : rows * columns;
-    model->count = param->offset + param->count;
+    param->is_frozen = is_frozen(model, name);
+    if (param->is_frozen) {
+        param->offset = together ? model->frozen_bytes
+                                 : aligned(model->frozen_bytes, MODEL_BYTES);
+        model->frozen_bytes = param->offset + model_frozen_bytes(model, param);
+    } else {
+        param->offset = together ? model->count : aligned(model->count, MODEL_ALIGN);
+        model->count = param->offset + param->count;
+    }
     return model->param_count - 1 - model->layer[model->layers].first_param;
 }
 
-static size_t aligned(size_t count)
+static bool is_frozen(const struct model *model, const char *name)
 {
-    return (count + MODEL_ALIGN - 1) / MODEL_ALIGN * MODEL_ALIGN;
+    const struct model_tuning *tuning = model->tuning;
+
+    if (tuning == NULL || strstr(name, LORA_A) != NULL || strstr(name, LORA_B) != NULL)
+        return false;
+    if (tuning->lora != NULL)
+        return !lora_saves(tuning->lora, name);
+    return tuning->freeze != NULL && regexec(tuning->freeze, name, 0, NULL, 0) == 0;
+}
+
+static size_t aligned(size_t count, size_t to)
+{
+    return (count + to - 1) / to * to;
 }
 
 const struct model_param *model_param_at(const struct model *model, size_t offset)
 {
-    int low = 0, high = model->param_count, middle;
+    const struct model_param *param;
+    int                       i;
 
-    while (high - low > 1) {
-        middle = low + (high - low) / 2;
-        if (model->param[middle].offset <= offset)
-            low = middle;
-        else
-            high = middle;
+    for (i = 0; i < model->param_count; i++) {
+        param = &model->param[i];
+        if (!param->is_frozen && offset >= param->offset && offset - param->offset < param->count)
+            return param;
     }
-    return offset - model->param[low].offset < model->param[low].count ? &model->param[low]
-                                                                       : NULL;
+    return NULL;
 }
 
 const struct model_param *model_param_named(const struct model *model, const char *name)
@@ -157,32 +243,36 @@ const struct model_param *model_param_named(const struct model *model, const cha
 void model_initial_values(const struct model *model, uint64_t seed, size_t first, size_t count,
                           float *values)
 {
-    const uint64_t mixed = scramble(seed);
-    const size_t   last = first + count;
-    int            i;
+    const struct value_source source = { .arg = &seed, .read = read_initial };
 
-    memset(values, 0, count * sizeof *values);
-    for (i = 0; i < model->param_count; i++) {
-        const struct model_param *param = &model->param[i];
-        const size_t              end = param->offset + param->count;
-        const size_t              from = param->offset > first ? param->offset : first;
-
-        if (from < end && from < last)
-            fill(param, mixed, from, end < last ? end : last, values + (from - first));
-    }
+    (void)model_fill(model, &source, first, count, values, NULL); /* the source cannot fail */
 }
 
-static void fill(const struct model_param *param, uint64_t seed, size_t from, size_t to,
-                 float *values)
+static int read_initial(void *arg, const struct model_param *param, size_t first, size_t count,
+                        float *values, struct error *err)
 {
-    size_t i;
+    (void)err;
+    model_initial_param(param, *(const uint64_t *)arg, first, count, values);
+    return 0;
+}
 
-    if (param->init == MODEL_INIT_ZERO)
-        return;
-#pragma omp parallel for schedule(static) if (to - from > 4096)
-    for (i = from; i < to; i++)
-        values[i - from] =
-            param->init == MODEL_INIT_ONE ? 1 : param->deviation * normal(seed + i);
+void model_initial_param(const struct model_param *param, uint64_t seed, size_t first,
+                         size_t count, float *values)
+{
+    const uint64_t place =
+        scramble(fnv_add(scramble(seed), param->name, strlen(param->name))) + first;
+    const float    deviation = param->deviation;
+    size_t         i;
+
+#pragma omp parallel for schedule(static) if (count > 4096)
+    for (i = 0; i < count; i++) {
+        switch (param->init) {
+        case MODEL_INIT_ZERO:    values[i] = 0; break;
+        case MODEL_INIT_ONE:     values[i] = 1; break;
+        case MODEL_INIT_NORMAL:  values[i] = deviation * normal(place + i); break;
+        case MODEL_INIT_UNIFORM: values[i] = deviation * uniform(place + i); break;
+        }
+    }
 }
 
 /* Returns a normally distributed number from two uniform ones, by Box and Muller's method. */
@@ -192,4 +282,10 @@ static float normal(uint64_t place)
     const float    radius = sqrtf(-2 * logf(((float)(bits >> 40) + 1) * 0x1p-24f));
 
     return radius * cosf((float)(2 * M_PI) * (float)(bits & 0xffffff) * 0x1p-24f);
+}
+
+/* Returns a number from -1 to 1. */
+static float uniform(uint64_t place)
+{
+    return (float)(scramble(place) >> 40) * 0x1p-23f - 1;
 }

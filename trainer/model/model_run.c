@@ -13,6 +13,7 @@ static bool  fits(const struct model *model, int sequences, int length);
 static void  make_blocks(struct model *model);
 static void  make_block(struct model *model, struct block_run *block);
 static void  make_gradients(struct model *model);
+static void  make_adapters(struct model *model);
 static void *angles_of(struct model *model);
 static void *rows_of(struct model *model, int width);
 static void *stats_of(struct model *model, int each);
@@ -46,6 +47,7 @@ int model_run_fit(struct model *model, int sequences, int length, struct error *
         run->angles = angles_of(model);
     run->out = rows_of(model, width);
     make_gradients(model);
+    make_adapters(model);
     if (model->ops->check(model->ops, err) == 0)
         return 0;
     release_run(model);
@@ -83,6 +85,7 @@ static void make_blocks(struct model *model)
 static void make_block(struct model *model, struct block_run *block)
 {
     const int width = model->config.width, q = model_q_row(model), k = model_k_row(model);
+    int       i;
 
     block->normed1 = rows_of(model, width);
     block->stats1 = stats_of(model, 1);
@@ -102,6 +105,9 @@ static void make_block(struct model *model, struct block_run *block)
     block->stats2 = stats_of(model, 1);
     block->inner = rows_of(model, model_inner_row(model));
     block->active = rows_of(model, model->config.inner);
+    for (i = 0; i < PLACE_LINEARS; i++)
+        if (adapters_row(model, i) > 0)
+            block->low[i] = rows_of(model, adapters_row(model, i));
 }
 
 static void make_gradients(struct model *model)
@@ -116,6 +122,22 @@ static void make_gradients(struct model *model)
     run->dactive = model_is_llama(model) ? rows_of(model, model->config.inner) : run->dinner;
     run->dqkv = rows_of(model, width > qkv ? width : qkv);
     run->scratch = attention_of(model);
+}
+
+/* What adapters use for one linear layer after the other. */
+static void make_adapters(struct model *model)
+{
+    const int inputs[] = { model->config.width, model_q_row(model), model->config.inner };
+    int       row = 0, in = 0, i;
+
+    for (i = 0; i < PLACE_LINEARS; i++)
+        row = adapters_row(model, i) > row ? adapters_row(model, i) : row;
+    for (i = 0; i < 3; i++)
+        in = inputs[i] > in ? inputs[i] : in;
+    if (row > 0)
+        model->run->dlow = rows_of(model, row);
+    if (row > 0 && model->lora_dropout > 0)
+        model->run->dropped = rows_of(model, in);
 }
 
 static void *angles_of(struct model *model)

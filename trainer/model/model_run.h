@@ -9,6 +9,10 @@
 #include "model/model.h"
 #include "model/ops.h"
 
+/* A block's linear layers. */
+enum { PLACE_QKV, PLACE_PROJECT, PLACE_UP, PLACE_DOWN, PLACE_LINEARS };
+#define PARTS_MAX 3
+
 /* Data that a block's forward pass keeps for its backward pass: [rows][...], one row per
  * token. */
 struct block_run {
@@ -26,6 +30,7 @@ struct block_run {
     void *inner;   /* [inner], before GELU; [2 * inner], before SwiGLU */
     void *active;  /* [inner], after it */
     void *sum2;    /* [width]; BERT only */
+    void *low[PLACE_LINEARS]; /* [adapters of the linear layer][rank], times the scale */
 };
 
 /* The rows that have a target, and the head's results for some of them. */
@@ -59,6 +64,8 @@ struct model_run {
     void             *dinner, *dactive; /* of inner and active; GPT-2 and BERT: the same */
     void             *dqkv;      /* also scratch, [width] */
     void             *scratch;   /* for ops->attention_backward */
+    void             *dlow;      /* of low */
+    void             *dropped;   /* an adapter's input, if it has dropout */
     void            **memory; /* all of the above from ops->alloc, except the head's */
     int               memory_count;
     size_t            taken, bytes; /* of memory; of only the blocks' activations */
@@ -88,6 +95,10 @@ extern const struct model_family gpt2_family, bert_family, llama_family;
 int model_add_param(struct model *model, const char *name, size_t rows, size_t columns,
                     enum model_init init, double deviation, bool together);
 
+/* adapters.c: adds the parameters of a block's adapters to the layer that is being listed. -1 with
+ * err if a target is not in the places. */
+int model_add_adapters(struct model *model, const struct lora *lora, struct error *err);
+
 /* Is it of Llama's family? */
 bool model_is_llama(const struct model *model);
 
@@ -106,32 +117,51 @@ struct attention model_attention(const struct model *model, int layer);
 struct qkv model_qkv(const struct model *model, void *rows);
 
 /* Where dropout applies: the sum of the embeddings; attention's weights; the output of
- * attention; the output of a block's second half. */
-enum drop_site { DROP_EMBEDDED, DROP_WEIGHTS, DROP_MIXED, DROP_DOWN, DROP_SITES };
+ * attention; the output of a block's second half; the input of the adapters of a linear layer,
+ * which is DROP_ADAPTERS + its place. */
+enum drop_site {
+    DROP_EMBEDDED,
+    DROP_WEIGHTS,
+    DROP_MIXED,
+    DROP_DOWN,
+    DROP_ADAPTERS,
+    DROP_SITES = DROP_ADAPTERS + PLACE_LINEARS
+};
 struct dropout model_dropout(const struct model *model, int layer, enum drop_site site);
 /* Drops from rows of the model's width, or from their gradients. Returns room, which may be x,
  * or x itself if there is no dropout. */
 const void *drop_rows(struct model *model, int layer, enum drop_site site, void *room,
                       const void *x);
 
-/* Return a layer's parameter by its number in the layer, and its gradient; NULL for -1. */
+/* Return a layer's parameter by its number in the layer, and its gradient; NULL for -1. The
+ * gradient of a frozen one is NULL. */
 const void *layer_param(const struct model *model, int layer, int number);
 void       *layer_grad(const struct model *model, int layer, int number);
 
-/* A linear layer: its parameters, and its numbers of inputs and outputs. */
-struct linear {
-    int  layer, weight, bias;
-    int  in, out;
-    bool turned; /* stored as [out][in], as in PyTorch's Linear; otherwise [in][out] */
+/* The adapters of a linear layer: which of its parts have one, and the numbers of the first A and
+ * of the first B. The others follow, and the A are adjacent in memory, so that one product computes
+ * with all of them. */
+struct adapters {
+    int count, part[PARTS_MAX];
+    int rank, a, b;
 };
-/* Parameters by their numbers in the layer; -1: the model has none. Those of the queries, keys
- * and values of a block are adjacent, as are those of gate and up in Llama's family, so that
- * one product computes all of them; the number is the first one's. */
-enum { PLACE_QKV, PLACE_PROJECT, PLACE_UP, PLACE_DOWN, PLACE_LINEARS };
+
+/* A linear layer: its parameters, and its numbers of inputs and outputs. Its weight and its bias
+ * may have parts, with numbers that follow each other, and some of the outputs each. */
+struct linear {
+    int  layer, weight, bias, parts;
+    int  in, out;
+    bool turned; /* stored as [out][in], as in PyTorch's Linear; otherwise [in][out], one part */
+    int  place;  /* PLACE_...; -1: not of a block */
+};
+/* Parameters by their numbers in the layer; -1: the model has none. The parts of a block's linear
+ * layers are queries, keys and values, and, in Llama's family, gate and up. They are adjacent, so
+ * that one product computes all of them, unless only some of them are frozen. */
 struct model_places {
     int  norm[2], norm_bias[2]; /* of a block */
     int  q_norm, k_norm;
-    int  weight[PLACE_LINEARS], bias[PLACE_LINEARS];
+    int  weight[PLACE_LINEARS], bias[PLACE_LINEARS], parts[PLACE_LINEARS];
+    struct adapters adapters[PLACE_LINEARS];
     bool turned; /* as in struct linear */
     int  last_norm, last_norm_bias; /* of the head; not BERT */
     int  words;                     /* of the head; -1: it is tied to the embeddings */
@@ -152,6 +182,15 @@ void linear_forward(struct model *model, const struct linear *linear, void *out,
 /* add: adds to dx instead of writing it. */
 void linear_backward(struct model *model, const struct linear *linear, void *dx, bool add,
                      const void *dout, const void *x, int rows);
+
+/* adapters_forward() adds what the layer's adapters make of x to out; adapters_backward() adds
+ * their part of the gradient to dx, and their own. Both do nothing if it has none. */
+void adapters_forward(struct model *model, const struct linear *linear, void *out, const void *x,
+                      int rows);
+void adapters_backward(struct model *model, const struct linear *linear, void *dx,
+                       const void *dout, const void *x, int rows);
+/* Returns the elements of a row of block_run.low. */
+int  adapters_row(const struct model *model, int place);
 
 /* Blocks and heads with a norm before each sublayer: of GPT-2 and of Llama's family. */
 void prenorm_block(struct model *model, int layer, struct block_run *run, void *out);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/model_fill.h"
 #include "xalloc.h"
 
 /* The part of a range of the flat array that belongs to one parameter. */
@@ -35,6 +36,8 @@ int model_weights_check(const struct model *model, const struct safetensors *st,
     for (i = 0; i < model->param_count; i++) {
         const struct model_param *param = &model->param[i];
 
+        if (param->is_adapter)
+            continue;
         tensor = find(st, param->name);
         if (tensor == NULL)
             return err_set(err, "%s: %s is missing", st->file[0].path, param->name);
@@ -77,25 +80,23 @@ static void old_name(const char *name, char old[MODEL_NAME_MAX])
                  strcmp(last, "weight") == 0 ? "gamma" : "beta");
 }
 
+int model_weights_read(void *weights, const struct model_param *param, size_t first, size_t count,
+                       float *values, struct error *err)
+{
+    const struct safetensors *st = weights;
+    const struct safetensor  *tensor = find(st, param->name);
+
+    if (tensor == NULL)
+        return err_set(err, "%s: %s is missing", st->file[0].path, param->name);
+    return safetensors_load(st, tensor, first, count, values, err);
+}
+
 int model_weights_load(const struct model *model, const struct safetensors *st, size_t first,
                        size_t count, float *values, struct error *err)
 {
-    int i;
+    const struct value_source source = { .arg = (void *)st, .read = model_weights_read };
 
-    memset(values, 0, count * sizeof *values);
-    for (i = 0; i < model->param_count; i++) {
-        const struct overlap     o = overlap_of(&model->param[i], first, count);
-        const struct safetensor *tensor;
-
-        if (o.count == 0)
-            continue;
-        tensor = find(st, model->param[i].name);
-        if (tensor == NULL)
-            return err_set(err, "%s: %s is missing", st->file[0].path, model->param[i].name);
-        if (safetensors_load(st, tensor, o.begin, o.count, values + o.at, err) < 0)
-            return -1;
-    }
-    return 0;
+    return model_fill(model, &source, first, count, values, err);
 }
 
 static struct overlap overlap_of(const struct model_param *param, size_t first, size_t count)
@@ -136,7 +137,7 @@ int model_weights_store(const struct model *model, struct safetensors_out *out, 
     for (i = 0; i < model->param_count; i++) {
         const struct overlap o = overlap_of(&model->param[i], first, count);
 
-        if (o.count > 0 &&
+        if (!model->param[i].is_frozen && o.count > 0 &&
             safetensors_store(out, (size_t)i, o.begin, o.count, values + o.at, err) < 0)
             return -1;
     }

@@ -18,6 +18,10 @@
 int model_weights_check(const struct model *model, const struct safetensors *st,
                         struct error *err);
 
+/* A value_source (model_fill.h) whose arg is a struct safetensors. */
+int model_weights_read(void *weights, const struct model_param *param, size_t first, size_t count,
+                       float *values, struct error *err);
+
 /* Loads count elements of the flat array from first on; padding becomes 0. */
 int model_weights_load(const struct model *model, const struct safetensors *st, size_t first,
                        size_t count, float *values, struct error *err);

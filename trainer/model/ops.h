@@ -1,9 +1,9 @@
 /* ops.h - the operations that compute a model, the same on CPUs and GPUs
  *
  * Tensors are contiguous rows of elements of ops->type; a width is the number of elements in a
- * row. Operations add to the gradient d... of a weight, but overwrite all other outputs. Sums
- * use float at least (double for DTYPE_DOUBLE), in an order that does not depend on the number
- * of threads.
+ * row. Operations add to the gradient d... of a weight, and do not compute it if it is NULL; they
+ * overwrite all other outputs. Sums use float at least (double for DTYPE_DOUBLE), in an order that
+ * does not depend on the number of threads.
  *
  * Operations run in the order of the calls, maybe later; cross_entropy waits for them. After a
  * failure, matrix products do nothing; check() returns the failure, so call it at the end of
@@ -102,10 +102,12 @@ struct ops {
     /* bias, one row of c, may be NULL. */
     void (*matmul)(struct ops *ops, const struct matmul *shape, const void *a, const void *b,
                    const void *bias, void *c);
-    void (*bias_backward)(struct ops *ops, void *dbias, const void *dout, int rows, int width);
+    /* row: elements from one row of dout to the next. */
+    void (*bias_backward)(struct ops *ops, void *dbias, const void *dout, int rows, int width,
+                          int row);
 
-    /* out[i] = words[tokens[i]] + positions[i % length] + type. positions, type and dpositions
-     * may be NULL. */
+    /* out[i] = words[tokens[i]] + positions[i % length] + type. positions and type may be
+     * NULL. */
     void (*embed)(struct ops *ops, void *out, const int32_t *tokens, const void *words,
                   const void *positions, const void *type, int rows, int length, int width);
     void (*embed_backward)(struct ops *ops, void *dwords, void *dpositions, const void *dout,
@@ -117,7 +119,7 @@ struct ops {
     void (*norm)(struct ops *ops, const struct norm *shape, void *sum, void *out, void *stats,
                  const void *x, const void *y, const void *weight, const void *bias);
     /* x: the norm's input. dx = its gradient + more, which may be NULL; dout and more may be dx
-     * itself. dbias may be NULL. */
+     * itself. */
     void (*norm_backward)(struct ops *ops, const struct norm *shape, void *dx, void *dweight,
                           void *dbias, const void *dout, const void *x, const void *weight,
                           const void *stats, const void *more);
@@ -127,6 +129,7 @@ struct ops {
     void (*rotate)(struct ops *ops, const struct rotary *shape, void *x, const void *table);
 
     void (*add)(struct ops *ops, void *out, const void *a, const void *b, size_t count);
+    void (*scale)(struct ops *ops, void *x, double factor, size_t count); /* in place */
     void (*gelu)(struct ops *ops, enum gelu kind, void *out, const void *x, size_t count);
     void (*gelu_backward)(struct ops *ops, enum gelu kind, void *dx, const void *dout,
                           const void *x, size_t count);

@@ -58,13 +58,28 @@ static void add(struct ops *ops, void *out, const void *a, const void *b, size_t
         store(&o[i], load(&x[i]) + load(&y[i]));
 }
 
+static void scale(struct ops *ops, void *x, double factor, size_t count)
+{
+    const real by = (real)factor;
+    elem      *e = x;
+    size_t     i;
+
+    (void)ops;
+#pragma omp parallel for simd schedule(static) if (parallel : count > WORTH_THREADS)
+    for (i = 0; i < count; i++)
+        store(&e[i], load(&e[i]) * by);
+}
+
 /* Adds the sum of all rows to dbias, in the order of the rows. */
-static void bias_backward(struct ops *ops, void *dbias, const void *dout, int rows, int width)
+static void bias_backward(struct ops *ops, void *dbias, const void *dout, int rows, int width,
+                          int row)
 {
     elem *db = dbias;
     int   first;
 
     (void)ops;
+    if (dbias == NULL)
+        return;
 #pragma omp parallel for schedule(static) if ((long)rows * width > WORTH_THREADS)
     for (first = 0; first < width; first += COLUMNS) {
         const int columns = width - first < COLUMNS ? width - first : COLUMNS;
@@ -72,7 +87,7 @@ static void bias_backward(struct ops *ops, void *dbias, const void *dout, int ro
         int       i, j;
 
         for (i = 0; i < rows; i++) {
-            const elem *d = row_of(dout, i, width) + first;
+            const elem *d = row_of(dout, i, row) + first;
 
 #pragma omp simd
             for (j = 0; j < columns; j++)
@@ -138,7 +153,7 @@ static void embed_backward(struct ops *ops, void *dwords, void *dpositions, cons
 
     (void)ops;
 #pragma omp parallel for schedule(static) if ((long)rows * width > WORTH_THREADS)
-    for (i = 0; i < order.count; i++) {
+    for (i = 0; i < (dwords != NULL ? order.count : 0); i++) {
         const int32_t *row = order.row + order.first[i];
 
         add_rows(out_row(dwords, tokens[*row], width), dout, row,
@@ -272,7 +287,7 @@ static void norm_dweight(const struct norm *shape, elem *dweight, elem *dbias, c
             db[j] += load(&d[j]);
         }
     }
-    for (j = 0; j < columns; j++)
+    for (j = 0; j < columns && dweight != NULL; j++)
         store(&dweight[first + j], load(&dweight[first + j]) + dw[j]);
     for (j = 0; j < columns && dbias != NULL; j++)
         store(&dbias[first + j], load(&dbias[first + j]) + db[j]);
@@ -287,7 +302,7 @@ static void norm_backward(struct ops *ops, const struct norm *shape, void *dx, v
 
     (void)ops;
 #pragma omp parallel for schedule(static) if ((long)vectors * width > WORTH_THREADS)
-    for (i = 0; i < width; i += COLUMNS)
+    for (i = 0; i < (dweight != NULL || dbias != NULL ? width : 0); i += COLUMNS)
         norm_dweight(shape, dweight, dbias, dout, x, stats, i);
     /* Must come after the gradients of the weights, because dx may be dout. */
 #pragma omp parallel for schedule(static) if ((long)vectors * width > WORTH_THREADS)
@@ -551,6 +566,7 @@ const struct ops TABLE = {
     .norm_backward = norm_backward,
     .rotate = rotate,
     .add = add,
+    .scale = scale,
     .gelu = gelu,
     .gelu_backward = gelu_backward,
     .swiglu = swiglu,

@@ -96,7 +96,7 @@ static void embed_backward(struct ops *ops, void **in, const void *dout, void **
 {
     (void)in;
     ops->embed_backward(ops, din[0], din[1], dout, tokens, ROWS, 3, WIDTH);
-    ops->bias_backward(ops, din[2], dout, ROWS, WIDTH);
+    ops->bias_backward(ops, din[2], dout, ROWS, WIDTH, WIDTH);
 }
 
 static const int32_t picked[2] = { 5, 2 };

@@ -185,7 +185,55 @@ static void linear_backward(struct ops *ops, void **in, const void *dout, void *
 
     ops->matmul(ops, &to_x, dout, in[1], NULL, din[0]);
     ops->matmul(ops, &to_weight, in[0], dout, NULL, din[1]);
-    ops->bias_backward(ops, din[2], dout, ROWS, OUT);
+    ops->bias_backward(ops, din[2], dout, ROWS, OUT, OUT);
+}
+
+/* Two linear layers with the same input, whose outputs are side by side. */
+#define LEFT 4
+
+static void parts_forward(struct ops *ops, void **in, void *out)
+{
+    const size_t        size = dtype_size(ops->type);
+    const struct matmul left = { .m = ROWS, .n = LEFT, .k = WIDTH, .lda = WIDTH, .ldb = LEFT,
+                                 .ldc = OUT, .batch = { 1, 1 } };
+    const struct matmul right = { .m = ROWS, .n = OUT - LEFT, .k = WIDTH, .lda = WIDTH,
+                                  .ldb = OUT - LEFT, .ldc = OUT, .batch = { 1, 1 } };
+
+    ops->matmul(ops, &left, in[0], in[1], in[3], out);
+    ops->matmul(ops, &right, in[0], in[2], (char *)in[3] + LEFT * size,
+                (char *)out + LEFT * size);
+}
+
+static void parts_backward(struct ops *ops, void **in, const void *dout, void **din)
+{
+    const size_t size = dtype_size(ops->type);
+    const char  *right = (const char *)dout + LEFT * size;
+    struct matmul to_x = { .m = ROWS, .n = WIDTH, .k = LEFT, .bt = true, .lda = OUT, .ldb = LEFT,
+                           .ldc = WIDTH, .batch = { 1, 1 } };
+    struct matmul to_weight = { .m = WIDTH, .n = LEFT, .k = ROWS, .at = true, .add = true,
+                                .lda = WIDTH, .ldb = OUT, .ldc = LEFT, .batch = { 1, 1 } };
+
+    ops->matmul(ops, &to_x, dout, in[1], NULL, din[0]);
+    ops->matmul(ops, &to_weight, in[0], dout, NULL, din[1]);
+    to_x.k = to_x.ldb = to_weight.n = to_weight.ldc = OUT - LEFT;
+    to_x.add = true;
+    ops->matmul(ops, &to_x, right, in[2], NULL, din[0]);
+    ops->matmul(ops, &to_weight, in[0], right, NULL, din[2]);
+    ops->bias_backward(ops, din[3], dout, ROWS, LEFT, OUT);
+    ops->bias_backward(ops, (char *)din[3] + LEFT * size, right, ROWS, OUT - LEFT, OUT);
+}
+
+static void scale_forward(struct ops *ops, void **in, void *out)
+{
+    ops->add(ops, out, in[0], in[0], ROWS * WIDTH - 1);
+    ops->scale(ops, out, -0.75, ROWS * WIDTH - 1);
+}
+
+static void scale_backward(struct ops *ops, void **in, const void *dout, void **din)
+{
+    (void)in;
+    ops->add(ops, din[0], dout, dout, ROWS * WIDTH - 1);
+    ops->scale(ops, din[0], -0.75, ROWS * WIDTH - 1);
 }
 
 /* ---- attention ---- */
@@ -351,7 +399,7 @@ static void embed_backward(struct ops *ops, void **in, const void *dout, void **
 {
     (void)in;
     ops->embed_backward(ops, din[0], din[1], dout, tokens, ROWS, LENGTH, WIDTH);
-    ops->bias_backward(ops, din[2], dout, ROWS, WIDTH);
+    ops->bias_backward(ops, din[2], dout, ROWS, WIDTH, WIDTH);
 }
 
 /* Words alone. */
@@ -396,6 +444,9 @@ const struct subject subjects[] = {
     { "swiglu", { 2 * ROWS * WIDTH }, ROWS * WIDTH, swiglu_forward, swiglu_backward },
     { "rotary embeddings", { ROWS * 13 }, ROWS * 13, rotate_forward, rotate_backward },
     { "linear", { ROWS * WIDTH, WIDTH * OUT, OUT }, ROWS * OUT, linear_forward, linear_backward },
+    { "linear in parts", { ROWS * WIDTH, WIDTH * LEFT, WIDTH * (OUT - LEFT), OUT }, ROWS * OUT,
+      parts_forward, parts_backward },
+    { "scale", { ROWS * WIDTH - 1 }, ROWS * WIDTH - 1, scale_forward, scale_backward },
     { "embedding", { WORDS * WIDTH, LENGTH * WIDTH, WIDTH }, ROWS * WIDTH, embed_forward,
       embed_backward },
     { "embedding of words", { 0, WORDS * WIDTH }, ROWS * WIDTH, words_forward, words_backward },
@@ -423,4 +474,4 @@ const struct subject subjects[] = {
     { "large layernorm", { LARGE, 70, 70 }, LARGE, large_norm_forward, large_norm_backward },
     { "large rmsnorm", { LARGE, 35 }, LARGE, large_rms_forward, large_rms_backward },
 };
-const size_t small_subjects = 23, all_subjects = sizeof subjects / sizeof subjects[0];
+const size_t small_subjects = 25, all_subjects = sizeof subjects / sizeof subjects[0];

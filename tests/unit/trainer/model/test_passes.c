@@ -30,7 +30,7 @@ static struct model_config with_dropout(const struct model_config *plain)
 /* Of every parameter, every element; without dropout, and with. */
 static void test_gradients(void **state)
 {
-    const double        step = 1e-5;
+    const double        step = 3e-6;
     struct model_config config;
     struct fixture      f;
     size_t              m, i;

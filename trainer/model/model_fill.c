@@ -1,0 +1,125 @@
+/* model_fill.c - see model_fill.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "model/model_fill.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xalloc.h"
+
+#define PART_MAX ((size_t)1 << 18) /* elements that are converted at a time */
+
+static int  fill_param(const struct model *model, const struct model_param *param,
+                       const struct value_source *source, size_t from, size_t to, char *bytes,
+                       struct error *err);
+static void narrow(enum dtype type, void *to, const float *values, size_t count);
+
+int model_fill(const struct model *model, const struct value_source *source, size_t first,
+               size_t count, float *values, struct error *err)
+{
+    const size_t last = first + count;
+    int          i;
+
+    memset(values, 0, count * sizeof *values);
+    for (i = 0; i < model->param_count; i++) {
+        const struct model_param *param = &model->param[i];
+        const size_t              end = param->offset + param->count;
+        const size_t              from = first > param->offset ? first : param->offset;
+        const size_t              to = last < end ? last : end;
+
+        if (!param->is_frozen && from < to &&
+            source->read(source->arg, param, from - param->offset, to - from,
+                         values + (from - first), err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+size_t model_frozen_bytes(const struct model *model, const struct model_param *param)
+{
+    return param->count * dtype_size(model->type);
+}
+
+int model_fill_frozen(const struct model *model, const struct value_source *source, size_t first,
+                      size_t count, void *bytes, struct error *err)
+{
+    const size_t last = first + count;
+    int          i;
+
+    memset(bytes, 0, count);
+    for (i = 0; i < model->param_count; i++) {
+        const struct model_param *param = &model->param[i];
+        const size_t              end = param->offset + model_frozen_bytes(model, param);
+        const size_t              from = first > param->offset ? first : param->offset;
+        const size_t              to = last < end ? last : end;
+
+        if (param->is_frozen && from < to &&
+            fill_param(model, param, source, from - param->offset, to - param->offset,
+                       (char *)bytes + (from - first), err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Fills the parameter's bytes from ... to - 1. */
+static int fill_param(const struct model *model, const struct model_param *param,
+                      const struct value_source *source, size_t from, size_t to, char *bytes,
+                      struct error *err)
+{
+    const size_t size = dtype_size(model->type), end = to / size;
+    const size_t most = end - from / size < PART_MAX ? end - from / size : PART_MAX;
+    float       *values = xreallocarray(NULL, most, sizeof *values);
+    size_t       at, n;
+    int          rc = 0;
+
+    for (at = from / size; at < end && rc == 0; at += n) {
+        n = end - at < PART_MAX ? end - at : PART_MAX;
+        rc = source->read(source->arg, param, at, n, values, err);
+        if (rc == 0)
+            narrow(model->type, bytes + (at * size - from), values, n);
+    }
+    free(values);
+    return rc;
+}
+
+static void narrow(enum dtype type, void *to, const float *values, size_t count)
+{
+    size_t i;
+
+    switch (type) {
+    case DTYPE_FLOAT: memcpy(to, values, count * sizeof *values); break;
+    case DTYPE_DOUBLE:
+        for (i = 0; i < count; i++)
+            ((double *)to)[i] = (double)values[i];
+        break;
+    default:
+        for (i = 0; i < count; i++)
+            ((uint16_t *)to)[i] = type == DTYPE_HALF ? float_to_half(values[i])
+                                                     : float_to_bfloat16(values[i]);
+    }
+}
+
+void model_frozen_values(const struct model *model, const struct model_param *param,
+                         const void *layer, size_t first, size_t count, float *values)
+{
+    const size_t at = param->offset - model->layer[param->layer].frozen_offset;
+    const void  *from = (const char *)layer + at + first * dtype_size(model->type);
+    size_t       i;
+
+    switch (model->type) {
+    case DTYPE_FLOAT: memcpy(values, from, count * sizeof *values); break;
+    case DTYPE_DOUBLE:
+        for (i = 0; i < count; i++)
+            values[i] = (float)((const double *)from)[i];
+        break;
+    default:
+        for (i = 0; i < count; i++)
+            values[i] = model->type == DTYPE_HALF
+                            ? half_to_float(((const uint16_t *)from)[i])
+                            : bfloat16_to_float(((const uint16_t *)from)[i]);
+    }
+}
