@@ -103,12 +103,9 @@ static void narrow(enum dtype type, void *to, const float *values, size_t count)
     }
 }
 
-void model_frozen_values(const struct model *model, const struct model_param *param,
-                         const void *layer, size_t first, size_t count, float *values)
+void model_widen(const struct model *model, const void *from, size_t count, float *values)
 {
-    const size_t at = param->offset - model->layer[param->layer].frozen_offset;
-    const void  *from = (const char *)layer + at + first * dtype_size(model->type);
-    size_t       i;
+    size_t i;
 
     switch (model->type) {
     case DTYPE_FLOAT: memcpy(values, from, count * sizeof *values); break;

@@ -33,9 +33,7 @@ int model_fill_frozen(const struct model *model, const struct value_source *sour
 /* Returns the bytes of a parameter in the array. */
 size_t model_frozen_bytes(const struct model *model, const struct model_param *param);
 
-/* Sets values to count elements of a frozen parameter, from number first on. layer: the memory
- * of its layer's part of the array, on the host. */
-void model_frozen_values(const struct model *model, const struct model_param *param,
-                         const void *layer, size_t first, size_t count, float *values);
+/* Sets values to count elements of the model's type, on the host. */
+void model_widen(const struct model *model, const void *from, size_t count, float *values);
 
 #endif

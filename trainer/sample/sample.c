@@ -15,11 +15,12 @@
 
 #include "model/data.h"
 #include "model/model.h"
+#include "model/model_weights.h"
 #include "model/ops.h"
 #include "model/scramble.h"
 #include "sample/sample_options.h"
 #include "train/samples.h"
-#include "train/weights.h"
+#include "weights/weights.h"
 #include "xalloc.h"
 
 enum { SAMPLE_OK, SAMPLE_FAILED, SAMPLE_USAGE };
@@ -77,7 +78,8 @@ static int load(struct sample *sample, struct error *err)
 {
     const size_t        length = (size_t)sample->options.length;
     struct model_config shape;
-    struct zero_piece   all = { .start = 0 };
+    struct safetensors *weights;
+    int                 rc;
 
     if (weights_shape(sample->options.model, &shape, err) < 0 ||
         check_shape(sample, &shape, err) < 0)
@@ -92,9 +94,15 @@ static int load(struct sample *sample, struct error *err)
     sample->targets = xcalloc(length, sizeof *sample->targets);
     sample->params = xcalloc(sample->model->count, sizeof *sample->params);
     model_use_arrays(sample->model, sample->params, NULL);
-    all.count = sample->model->count;
-    all.param = sample->params;
-    return weights_load(sample->options.model, sample->model, &all, 1, err);
+    weights = safetensors_open(sample->options.model, err);
+    if (weights == NULL)
+        return -1;
+    rc = model_weights_check(sample->model, weights, err);
+    if (rc == 0)
+        rc = model_weights_load(sample->model, weights, 0, sample->model->count, sample->params,
+                                err);
+    safetensors_close(weights);
+    return rc;
 }
 
 static int check_shape(const struct sample *sample, const struct model_config *shape,

@@ -196,6 +196,7 @@ static int read_checkpoint(const char *dir, const char *tag, struct world *world
 {
     struct checkpoint *checkpoint;
     struct zero_piece *pieces;
+    const uint64_t     base = state->base;
     struct error       why;
     int                count, rc = -1;
 
@@ -207,6 +208,9 @@ static int read_checkpoint(const char *dir, const char *tag, struct world *world
         rc = checkpoint_read(checkpoint, pieces, count, err);
     if (rc == 0 && state_parse(state, checkpoint_note(checkpoint), &why) < 0)
         rc = err_set(err, "%s/%s: %s", dir, tag, why.text);
+    if (rc == 0 && state->base != base)
+        rc = err_set(err, "%s/%s: it was trained with other frozen parameters: was --model "
+                          "another one, or its weights?", dir, tag);
     if (rc == 0 && world->rank == 0)
         printf("continuing from %s/%s, saved by %d %s\n", dir, tag,
                checkpoint_ranks(checkpoint),

@@ -21,10 +21,10 @@ static const char *find(const char *text, const char *name);
 char *state_text(const struct state *state)
 {
     return xasprintf("step %" PRId64 "\nupdates %" PRId64 "\nsamples %" PRId64 "\nseed %" PRId64
-                     "\nshards %" PRId64 "\nscale %.17g\nscale_steps %" PRId64
+                     "\nbase %" PRId64 "\nshards %" PRId64 "\nscale %.17g\nscale_steps %" PRId64
                      "\nlast_overflow %" PRId64 "\npatience %d\n",
                      state->step, state->updates, state->samples, (int64_t)state->seed,
-                     state->shards, state->scale.scale, state->scale.steps,
+                     (int64_t)state->base, state->shards, state->scale.scale, state->scale.steps,
                      state->scale.last_overflow, state->scale.patience);
 }
 
@@ -32,7 +32,7 @@ int state_parse(struct state *state, const char *text, struct error *err)
 {
     struct loss_scale *scale = &state->scale;
     const char        *number = find(text, "scale");
-    int64_t            seed = 0, patience = 0, steps = 0, last_overflow = 0;
+    int64_t            seed = 0, base = 0, patience = 0, steps = 0, last_overflow = 0;
     double             value;
 
     if (take_whole(text, "step", &state->step, err) < 0 ||
@@ -42,6 +42,7 @@ int state_parse(struct state *state, const char *text, struct error *err)
         take_whole(text, "scale_steps", &steps, err) < 0 ||
         take_whole(text, "last_overflow", &last_overflow, err) < 0 ||
         take_whole(text, "patience", &patience, err) < 0 ||
+        (find(text, "base") != NULL && take_whole(text, "base", &base, err) < 0) ||
         (find(text, "shards") != NULL && take_whole(text, "shards", &state->shards, err) < 0))
         return -1;
     value = number != NULL ? strtod(number, NULL) : NAN;
@@ -49,6 +50,7 @@ int state_parse(struct state *state, const char *text, struct error *err)
         state->samples < 0 || state->shards < 0 || patience < 0 || patience > INT32_MAX)
         return err_set(err, "the state of the training is invalid");
     state->seed = (uint64_t)seed;
+    state->base = (uint64_t)base;
     take_scale(scale, value, (int)patience, steps, last_overflow);
     return 0;
 }

@@ -150,6 +150,8 @@ static struct model_batch begin_pass(struct step *step, int64_t pass)
     const int64_t sequences = step->config->micro_batch_size, length = step->samples->length;
 
     zero_begin(step->zero, pass == 0, pass == passes - 1);
+    if (step->frozen != NULL)
+        zero_begin(step->frozen, pass == 0, pass == passes - 1);
     return (struct model_batch){
         .sequences = (int)sequences,
         .length = (int)length,
@@ -231,10 +233,15 @@ static struct adam adam_of(const struct step *step)
 
 static int enter(void *arg, int layer, enum model_pass pass, struct error *err)
 {
-    struct step *step = arg;
+    struct step  *step = arg;
+    struct model *model = step->model;
+    const bool    is_backward = pass == MODEL_BACKWARD;
 
-    return zero_enter(step->zero, layer, pass == MODEL_BACKWARD, &step->model->params[layer],
-                      &step->model->grads[layer], err);
+    if (step->frozen != NULL &&
+        zero_enter(step->frozen, layer, is_backward, &model->frozen[layer], NULL, err) < 0)
+        return -1;
+    return zero_enter(step->zero, layer, is_backward, &model->params[layer],
+                      &model->grads[layer], err);
 }
 
 static int leave(void *arg, int layer, enum model_pass pass, struct error *err)
@@ -244,6 +251,8 @@ static int leave(void *arg, int layer, enum model_pass pass, struct error *err)
     (void)pass;
     (void)err;
     zero_leave(step->zero, layer);
+    if (step->frozen != NULL)
+        zero_leave(step->frozen, layer);
     return 0;
 }
 

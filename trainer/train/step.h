@@ -37,7 +37,7 @@ struct step {
     const struct ds_config *config; /* resolved */
     struct world           *world;
     struct model           *model;
-    struct zero            *zero;
+    struct zero            *zero, *frozen; /* frozen NULL: no parameter is frozen */
     struct samples         *samples;
     struct data_shards     *shards; /* NULL: each rank has a fixed share of each step */
     struct state           *state;

@@ -18,7 +18,6 @@
 #include "fnv.h"
 #include "model/model.h"
 #include "model/ops.h"
-#include "train/checkpoint.h"
 #include "train/gpu.h"
 #include "train/limits.h"
 #include "train/monitor.h"
@@ -26,11 +25,12 @@
 #include "train/progress.h"
 #include "train/samples.h"
 #include "train/save.h"
+#include "train/start.h"
 #include "train/state.h"
 #include "train/step.h"
 #include "train/train_options.h"
-#include "train/weights.h"
 #include "train/world.h"
+#include "weights/weights.h"
 #include "xalloc.h"
 
 struct train {
@@ -44,7 +44,7 @@ struct train {
     struct samples       samples;
     struct data_shards  *shards; /* NULL: no --data-shards */
     struct zero_device  *device; /* NULL: zero uses the CPU */
-    struct zero         *zero;
+    struct zero         *zero, *frozen; /* frozen NULL: no parameter is frozen */
     struct state         state;
     struct step          step;
     struct monitor      *monitor; /* NULL: not configured, or this is not rank 0 */
@@ -63,14 +63,10 @@ static int  make_model(struct train *train, struct error *err);
 static int  shape_of(struct train *train, struct model_config *shape, struct error *err);
 static uint64_t hash_of(const struct train *train);
 static int  make_zero(struct train *train, struct error *err);
+static struct zero *open_zero(const struct train *train, const struct zero_options *options,
+                              struct error *err);
 static struct zero_offload offload_of(const struct ds_offload *offload);
 static int  start_or_go_on(struct train *train, struct error *err);
-static const char *tag_of_start(const struct train *train);
-static int  generation(void);
-static int  point_to_tag(const struct train *train, struct error *err);
-static void tell_start(const struct train *train);
-static int  fill_masters(struct train *train, struct zero_piece *pieces, int count,
-                         struct error *err);
 static const struct loss_scale_rules *scale_rules(const struct ds_config *config,
                                                   struct loss_scale_rules *rules);
 static int  open_samples(struct train *train, struct error *err);
@@ -131,8 +127,8 @@ static int set_up(struct train *train, struct error *err)
     train->model->drop_seed = train->state.seed;
     train->step = (struct step){
         .config = train->config, .world = &train->world, .model = train->model,
-        .zero = train->zero, .samples = &train->samples, .shards = train->shards,
-        .state = &train->state, .lr_scale = train->step.lr_scale,
+        .zero = train->zero, .frozen = train->frozen, .samples = &train->samples,
+        .shards = train->shards, .state = &train->state, .lr_scale = train->step.lr_scale,
     };
     step_init(&train->step);
     train->save = (struct save){ .dir = train->options.checkpoint_dir, .world = &train->world,
@@ -239,11 +235,10 @@ static uint64_t hash_of(const struct train *train)
 
 static int make_zero(struct train *train, struct error *err)
 {
-    const struct ds_config   *config = train->config;
-    const struct model       *model = train->model;
-    struct zero_options       options = {
+    const struct ds_config *config = train->config;
+    struct zero_options     options = {
         .stage = (int)config->zero.stage,
-        .type = model->type,
+        .type = train->model->type,
         .bucket_max = (size_t)config->zero.reduce_bucket_size,
         .clip = config->gradient_clipping,
         .params = offload_of(&config->zero.param),
@@ -251,18 +246,32 @@ static int make_zero(struct train *train, struct error *err)
         .io_block = (size_t)config->aio.block_size,
         .io_depth = (int)config->aio.queue_depth,
     };
-    size_t *counts;
-    int     i;
 
     if (train->world.on_gpu &&
         (train->device = options.device = gpu_zero(train->world.comm, err)) == NULL)
         return -1;
-    counts = xcalloc((size_t)model->layers, sizeof *counts);
+    train->zero = open_zero(train, &options, err);
+    if (train->zero == NULL || train->model->frozen_bytes == 0)
+        return train->zero != NULL ? 0 : -1;
+    options.is_frozen = true;
+    options.type = DTYPE_UINT8;
+    train->frozen = open_zero(train, &options, err);
+    return train->frozen != NULL ? 0 : -1;
+}
+
+static struct zero *open_zero(const struct train *train, const struct zero_options *options,
+                              struct error *err)
+{
+    const struct model *model = train->model;
+    size_t             *counts = xcalloc((size_t)model->layers, sizeof *counts);
+    struct zero        *zero;
+    int                 i;
+
     for (i = 0; i < model->layers; i++)
-        counts[i] = model->layer[i].count;
-    train->zero = zero_open(train->world.comm, &options, counts, model->layers, err);
+        counts[i] = options->is_frozen ? model->layer[i].frozen_bytes : model->layer[i].count;
+    zero = zero_open(train->world.comm, options, counts, model->layers, err);
     free(counts);
-    return train->zero != NULL ? 0 : -1;
+    return zero;
 }
 
 static struct zero_offload offload_of(const struct ds_offload *offload)
@@ -278,75 +287,15 @@ static struct zero_offload offload_of(const struct ds_offload *offload)
 
 static int start_or_go_on(struct train *train, struct error *err)
 {
-    const struct train_options *options = &train->options;
-    const char                 *tag = tag_of_start(train);
-    struct loss_scale_rules     rules;
-    struct zero_piece          *pieces;
-    bool                        found = false;
-    int                         count, rc;
+    const struct start start = { .options = &train->options, .from = train->from,
+                                 .world = &train->world,
+                                 .weights = { .model = train->model, .trained = train->zero,
+                                              .frozen = train->frozen } };
+    struct loss_scale_rules rules;
 
-    train->state = (struct state){ .seed = (uint64_t)options->seed };
+    train->state = (struct state){ .seed = (uint64_t)train->options.seed };
     loss_scale_init(&train->state.scale, scale_rules(train->config, &rules));
-    if (options->checkpoint_dir != NULL &&
-        load_checkpoint(options->checkpoint_dir, tag, &train->world, train->model, train->zero,
-                        &train->state, &found, err) < 0)
-        return -1;
-    if (found)
-        return tag != NULL ? point_to_tag(train, err) : 0;
-    tell_start(train);
-    pieces = zero_pieces(train->zero, false, &count, err);
-    if (pieces == NULL)
-        return -1;
-    rc = fill_masters(train, pieces, count, err);
-    free(pieces);
-    return rc < 0 ? -1 : zero_publish(train->zero, err);
-}
-
-/* --tag applies only to the first generation that gets this far. Later ones use the latest. */
-static const char *tag_of_start(const struct train *train)
-{
-    const struct train_options *options = &train->options;
-    const char                 *run = getenv("MUSTER_RUN_ID");
-    const bool                  is_first =
-        generation() == 0 || (run != NULL && options->checkpoint_dir != NULL &&
-                              !checkpoint_was_pointed(options->checkpoint_dir, run));
-
-    return is_first ? options->tag : NULL;
-}
-
-/* Returns how many times muster has started these ranks before. */
-static int generation(void)
-{
-    const char *count = getenv("MUSTER_GENERATION");
-
-    return count != NULL ? atoi(count) : 0;
-}
-
-/* Makes a restart before the first save begin at --tag, too. All ranks have read the checkpoint
- * by now. Only rank 0 writes latest, and the other ranks do not read latest in this
- * generation. */
-static int point_to_tag(const struct train *train, struct error *err)
-{
-    const struct train_options *options = &train->options;
-
-    return train->world.rank == 0
-               ? checkpoint_point_latest(options->checkpoint_dir, options->tag,
-                                         getenv("MUSTER_RUN_ID"), err) : 0;
-}
-
-/* Warns if a restart has lost all earlier work. */
-static void tell_start(const struct train *train)
-{
-    const char *dir = train->options.checkpoint_dir;
-
-    if (train->world.rank != 0 || generation() == 0)
-        return;
-    if (dir == NULL)
-        fprintf(stderr, "muster-train: restart %d begins at step 0: "
-                        "no --checkpoint_dir is set\n", generation());
-    else
-        fprintf(stderr, "muster-train: restart %d begins at step 0: no checkpoint in %s\n",
-                generation(), dir);
+    return start_training(&start, &train->state, err);
 }
 
 static const struct loss_scale_rules *scale_rules(const struct ds_config *config,
@@ -365,23 +314,6 @@ static const struct loss_scale_rules *scale_rules(const struct ds_config *config
         .min = fp16->min_loss_scale,
     };
     return rules;
-}
-
-static int fill_masters(struct train *train, struct zero_piece *pieces, int count,
-                        struct error *err)
-{
-    int i;
-
-    if (weights_are_in(train->options.model))
-        return weights_load(train->options.model, train->model, pieces, count, err);
-    for (i = 0; i < count; i++) {
-        if (zero_piece_take(&pieces[i], err) < 0)
-            return -1;
-        model_initial_values(train->model, train->state.seed, pieces[i].start, pieces[i].count,
-                             pieces[i].param);
-        zero_piece_give(&pieces[i], true);
-    }
-    return 0;
 }
 
 /* Uses the seed of the checkpoint, if the training resumes from one. */
@@ -403,7 +335,7 @@ static int open_samples(struct train *train, struct error *err)
                        (long long)batch);
     if (options->data_shards &&
         (train->shards = data_shards_open(train->last * batch, train->config->micro_batch_size,
-                                          &seen, generation() > 0, err)) == NULL)
+                                          &seen, start_generation() > 0, err)) == NULL)
         return -1;
     return 0;
 }
@@ -420,6 +352,8 @@ static void tell_plan(const struct train *train)
     if (train->step.lr_scale > 1)
         printf("the learning rate is multiplied by %.6g\n", train->step.lr_scale);
     zero_memory_print(train->zero, stdout);
+    if (train->frozen != NULL)
+        zero_memory_print(train->frozen, stdout);
     printf("%.2f MiB of activations per pass\n", (double)train->activations / (1 << 20));
     fflush(stdout);
 }
@@ -544,11 +478,12 @@ static int save(struct train *train, struct error *err)
 
 static int export(struct train *train, struct error *err)
 {
-    const char *dir = train->options.export;
+    const char          *dir = train->options.export;
+    const struct weights weights = { train->model, train->zero, train->frozen };
 
     if (dir == NULL)
         return 0;
-    return weights_export(dir, train->from, &train->world, train->model, train->zero, err);
+    return weights_export(dir, train->from, train->world.rank, &weights, err);
 }
 
 static int leave(struct train *train, struct error *err)
@@ -556,6 +491,7 @@ static int leave(struct train *train, struct error *err)
     monitor_close(train->monitor);
     step_clear(&train->step);
     zero_close(train->zero);
+    zero_close(train->frozen);
     if (train->device != NULL)
         train->device->free(train->device);
     model_free(train->model);

@@ -22,6 +22,10 @@ void partition_init(struct partition *partition, const size_t *layer_counts, int
     partition->bucket_of = xcalloc((size_t)layers, sizeof *partition->bucket_of);
     partition->layer_start = xcalloc((size_t)layers, sizeof *partition->layer_start);
     for (layer = 0; layer < layers; layer++) {
+        partition->layer_start[layer] = partition->count;
+        partition->bucket_of[layer] = -1;
+        if (layer_counts[layer] == 0)
+            continue;
         if (bucket == NULL || bucket->count + layer_counts[layer] > bucket_max) {
             if (bucket != NULL)
                 place_bucket(partition, bucket);
@@ -32,7 +36,6 @@ void partition_init(struct partition *partition, const size_t *layer_counts, int
         bucket->layers++;
         bucket->count += layer_counts[layer];
         partition->bucket_of[layer] = partition->buckets - 1;
-        partition->layer_start[layer] = partition->count;
         partition->count += layer_counts[layer];
     }
     if (bucket != NULL)

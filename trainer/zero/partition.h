@@ -32,7 +32,7 @@ struct partition_bucket {
 struct partition {
     int                      ranks, layers, buckets;
     struct partition_bucket *bucket;
-    int                     *bucket_of;    /* for each layer */
+    int                     *bucket_of;    /* for each layer; -1: it has no elements */
     size_t                  *layer_start;  /* for each layer, in the flat array */
     size_t                   count;        /* of the flat array */
     size_t                   padded;       /* of all whole buckets, including padding */
@@ -46,7 +46,8 @@ struct partition_range {
 };
 
 /* layer_counts: the number of elements of each layer. A bucket has at least one layer, and more
- * as long as it has at most bucket_max elements. Free with partition_clear(). */
+ * as long as it has at most bucket_max elements; layers without elements are in no bucket. Free
+ * with partition_clear(). */
 void partition_init(struct partition *partition, const size_t *layer_counts, int layers,
                     int ranks, size_t bucket_max);
 void partition_clear(struct partition *partition);

@@ -226,12 +226,14 @@ int zero_enter(struct zero *zero, int layer, bool is_backward, void **params, vo
     size_t                  place;
     void                   *whole;
 
+    if (bucket < 0)
+        return 0;
     place = (p->layer_start[layer] - p->bucket[bucket].start) * zero->element;
     whole = zero_whole_params(zero, bucket, is_backward, err);
     if (whole == NULL)
         return -1;
     *params = (char *)whole + place;
-    if (!is_backward)
+    if (!is_backward || zero->plan.options.is_frozen)
         return 0;
     whole = whole_grads(zero, bucket, err);
     if (whole == NULL)
@@ -300,6 +302,8 @@ int zero_done(struct zero *zero, int layer, struct error *err)
 {
     const int bucket = zero->partition.bucket_of[layer];
 
+    if (bucket < 0)
+        return 0;
     if (++zero->bucket[bucket].layers_done < zero->partition.bucket[bucket].layers)
         return 0;
     if (!zero->bucket[bucket].has_grads)

@@ -20,6 +20,11 @@
  *     [ zero_begin -> zero_enter, zero_leave, zero_done for each layer -> zero_step ]...
  *     -> zero_close
  *
+ * Frozen parameters (zero_options.is_frozen) are divided in stage 3, and whole in the other stages.
+ * They have neither gradients nor masters, and no step:
+ *
+ *     zero_open -> zero_fill -> [zero_enter, zero_leave for each layer]... -> zero_close
+ *
  * zero.c has the passes and the gradients, zero_params.c the gathering of parameters,
  * zero_step.c the step, zero_memory.c the allocation, offload.c the offloading.
  *
@@ -65,7 +70,8 @@ struct zero_offload {
 
 struct zero_options {
     int        stage;      /* 0 to 3; a single rank holds all, so every stage is 0 */
-    enum dtype type;       /* of parameters and gradients: float, half or bfloat16 */
+    bool       is_frozen;  /* the parameters never change */
+    enum dtype type;       /* of parameters and gradients: float, half or bfloat16; frozen: any */
     size_t     bucket_max; /* elements; in stage 3 a bucket is a layer */
     double     clip;       /* the largest norm of the gradient; 0: no limit */
 
@@ -122,7 +128,8 @@ void zero_begin(struct zero *zero, bool is_first, bool is_last);
 
 /* Sets *params to the whole layer, valid until zero_leave(). In the backward pass, sets *grads
  * to the memory to which the layer's gradient is added, valid until zero_done(). A layer may be
- * entered again before it is left. */
+ * entered again before it is left. Does nothing if the layer has no elements, and leaves *grads as
+ * it is if they are frozen. */
 int zero_enter(struct zero *zero, int layer, bool is_backward, void **params, void **grads,
                struct error *err);
 void zero_leave(struct zero *zero, int layer);
@@ -165,12 +172,18 @@ void zero_piece_give(struct zero_piece *piece, bool is_changed);
 /* Call it after the masters have been changed: updates all parameters from them. */
 int zero_publish(struct zero *zero, struct error *err);
 
+/* Sets frozen parameters, each rank its share. fill sets memory, on the host, to count elements
+ * of the flat array, from first on; -1 with err. */
+typedef int zero_filler(void *arg, size_t first, size_t count, void *memory, struct error *err);
+int zero_fill(struct zero *zero, zero_filler *fill, void *arg, struct error *err);
+
 /* Return the memory that is allocated, and the memory that these options would need. */
 struct zero_memory zero_memory(const struct zero *zero);
 struct zero_memory zero_memory_needed(const struct zero_options *options,
                                       const size_t *layer_counts, int layers, int ranks);
 
-/* Prints one line: how much is allocated, where, and how much by ZeRO's formula, in MiB. */
+/* Prints one line: how much is allocated, where, and how much by ZeRO's formula, in MiB. For
+ * frozen parameters it goes on from the other line. */
 void zero_memory_print(const struct zero *zero, FILE *out);
 
 #endif

@@ -34,6 +34,10 @@ struct zero_plan zero_plan(const struct zero_options *options, int ranks)
     const bool          is_float = o->type == DTYPE_FLOAT;
     bool                is_together;
 
+    if (o->is_frozen) {
+        o->stage = o->stage == 3 ? 3 : 0;
+        o->states = (struct zero_offload){ .place = ZERO_THERE };
+    }
     if (!plan.on_gpu && o->states.place == ZERO_HOST)
         o->states.place = ZERO_THERE;
     if (o->stage < 3)
@@ -46,7 +50,7 @@ struct zero_plan zero_plan(const struct zero_options *options, int ranks)
     is_together = o->params.place != ZERO_FILE &&
                   (o->params.place == o->states.place ||
                    (!plan.on_gpu && o->states.place == ZERO_THERE));
-    plan.has_params = o->stage < 3 || !is_float || !is_together;
+    plan.has_params = o->stage < 3 || !is_float || !is_together || o->is_frozen;
     plan.has_masters = !is_float || o->stage == 3 || o->states.place != ZERO_THERE;
     return plan;
 }
@@ -77,11 +81,14 @@ int zero_allocate(struct zero *zero, struct error *err)
         zero->params = take_host(zero, zero->device, count * zero->element, &memory->params, err);
     else if (plan->has_params)
         zero->params = take_memory(zero, count, zero->element, &memory->params, err);
-    take_states(zero, err);
+    if (!plan->options.is_frozen)
+        take_states(zero, err);
     if (plan->on_gpu && plan->options.states.place != ZERO_THERE)
         take_ways(zero, err);
     memory->grads_place = plan->grads_away ? ZERO_HOST : ZERO_THERE;
-    if (plan->grads_away)
+    if (plan->options.is_frozen)
+        zero->grads = NULL;
+    else if (plan->grads_away)
         zero->grads = take_host(zero, zero->device, p->share * zero->element, &memory->grads, err);
     else
         zero->grads = take_memory(zero, plan->grads_go ? p->share : p->padded, zero->element,
@@ -290,13 +297,15 @@ struct zero_memory zero_memory_needed(const struct zero_options *options,
 
     zero_partition(&p, &plan, layer_counts, layers, ranks);
     share = p.padded / (size_t)p.ranks;
-    memory.grads = (plan.grads_go ? share : p.padded) * element;
+    if (!o->is_frozen)
+        memory.grads = (plan.grads_go ? share : p.padded) * element;
     memory.rooms = (size_t)(plan.params_come + plan.grads_go) * rooms_bytes(&p, element);
     if (plan.on_gpu && o->states.place != ZERO_THERE)
         memory.rings = ways_of(&plan) * largest_piece(&p) * element;
     if (plan.has_params)
         memory.params = (plan.params_come ? share : p.padded) * element;
-    memory.states = share * (plan.has_masters ? 12 : 8);
+    if (!o->is_frozen)
+        memory.states = share * (plan.has_masters ? 12 : 8);
     if (o->params.place == ZERO_FILE) {
         sizes = record_sizes(&p, element);
         memory.params = swap_ring_file_bytes(sizes, p.buckets);
@@ -334,14 +343,16 @@ void zero_memory_print(const struct zero *zero, FILE *out)
     const double               share = all / zero->partition.ranks;
     const double               element = (double)zero->element;
 
-    fputs("a rank holds, in MiB (and by ZeRO's formula): ", out);
+    fputs(o->is_frozen ? "and frozen: " : "a rank holds, in MiB (and by ZeRO's formula): ", out);
     print_part(out, "parameters", memory.params,
                !plan->has_params ? 0 : element * (plan->params_come ? share : all),
                memory.params_place, o->params.dir);
-    print_part(out, "gradients", memory.grads, element * (plan->grads_go ? share : all),
-               memory.grads_place, NULL);
-    print_part(out, "optimizer state", memory.states, share * (plan->has_masters ? 12 : 8),
-               memory.states_place, o->states.dir);
+    if (!o->is_frozen) {
+        print_part(out, "gradients", memory.grads, element * (plan->grads_go ? share : all),
+                   memory.grads_place, NULL);
+        print_part(out, "optimizer state", memory.states, share * (plan->has_masters ? 12 : 8),
+                   memory.states_place, o->states.dir);
+    }
     fprintf(out, "%.2f of buffers", (double)memory.rooms / (1 << 20));
     if (memory.rings > 0)
         fprintf(out, ", %.2f of buffers on the host", (double)memory.rings / (1 << 20));

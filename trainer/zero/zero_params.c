@@ -14,7 +14,12 @@
 
 #include "zero/zero.h"
 
+#include <stdlib.h>
+
+#include "xalloc.h"
 #include "zero/zero_state.h"
+
+#define FILL_MAX ((size_t)1 << 22) /* elements that a GPU is sent at a time; a multiple of 8 */
 
 static struct bucket_room *room_for(struct zero *zero, int bucket, struct error *err);
 static int  gather(struct zero *zero, int bucket, struct bucket_room *room, struct error *err);
@@ -24,6 +29,10 @@ static bool is_onward(struct zero *zero, int bucket, int step);
 static int  gather_ahead(struct zero *zero, int bucket, int step, struct error *err);
 static int  arrive(struct zero *zero, struct bucket_room *room, struct error *err);
 static int  arrive_all(struct zero *zero, struct error *err);
+static int  fill_bucket(struct zero *zero, int bucket, zero_filler *fill, void *arg,
+                        struct error *err);
+static int  fill_device(struct zero *zero, int bucket, struct partition_range range,
+                        zero_filler *fill, void *arg, struct error *err);
 
 void *zero_whole_params(struct zero *zero, int bucket, bool is_backward, struct error *err)
 {
@@ -167,8 +176,10 @@ static int arrive_all(struct zero *zero, struct error *err)
 
 void zero_leave(struct zero *zero, int layer)
 {
-    if (zero->plan.params_come)
-        bucket_find(&zero->gathered, zero->partition.bucket_of[layer])->users--;
+    const int bucket = zero->partition.bucket_of[layer];
+
+    if (zero->plan.params_come && bucket >= 0)
+        bucket_find(&zero->gathered, bucket)->users--;
 }
 
 int zero_forget(struct zero *zero, struct error *err)
@@ -194,4 +205,58 @@ int zero_spread(struct zero *zero, int bucket, struct error *err)
         return -1;
     zero->bucket[bucket].params_mark = comm->ops->mark(comm);
     return 0;
+}
+
+/* ---- frozen parameters ---- */
+
+int zero_fill(struct zero *zero, zero_filler *fill, void *arg, struct error *err)
+{
+    int bucket;
+
+    for (bucket = 0; bucket < zero->partition.buckets; bucket++)
+        if (fill_bucket(zero, bucket, fill, arg, err) < 0)
+            return -1;
+    return zero_forget(zero, err);
+}
+
+static int fill_bucket(struct zero *zero, int bucket, zero_filler *fill, void *arg,
+                       struct error *err)
+{
+    const struct partition_range range =
+        partition_range(&zero->partition, bucket, zero->piece);
+    const enum zero_place place = zero->plan.options.params.place;
+    char                 *to;
+    int                   rc;
+
+    if (place == ZERO_THERE && zero->plan.on_gpu)
+        return fill_device(zero, bucket, range, fill, arg, err);
+    to = place == ZERO_FILE ? swap_ring_take_blank(&zero->params_ring, bucket, err)
+                            : zero_own_params(zero, bucket);
+    if (to == NULL)
+        return -1;
+    rc = fill(arg, range.start, range.count, to, err);
+    if (place == ZERO_FILE)
+        swap_ring_give(&zero->params_ring, bucket, rc == 0);
+    return rc;
+}
+
+/* Part by part, because the host may have little memory. */
+static int fill_device(struct zero *zero, int bucket, struct partition_range range,
+                       zero_filler *fill, void *arg, struct error *err)
+{
+    const size_t most = range.count < FILL_MAX ? range.count : FILL_MAX;
+    char        *part = xreallocarray(NULL, most + 1, zero->element);
+    size_t       done, n;
+    int          rc = 0;
+
+    for (done = 0; done < range.count && rc == 0; done += n) {
+        n = range.count - done < most ? range.count - done : most;
+        rc = fill(arg, range.start + done, n, part, err);
+        if (rc == 0)
+            zero->device->write(zero->device,
+                                (char *)zero_own_params(zero, bucket) + done * zero->element,
+                                part, n * zero->element);
+    }
+    free(part);
+    return rc < 0 ? -1 : zero->device->check(zero->device, err);
 }

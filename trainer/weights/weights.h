@@ -5,10 +5,17 @@
 #define MUSTER_WEIGHTS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "model/model.h"
-#include "train/world.h"
+#include "model/safetensors.h"
 #include "zero/zero.h"
+
+/* A model whose parameters ranks hold together. */
+struct weights {
+    const struct model *model;
+    struct zero        *trained, *frozen; /* frozen NULL: no parameter is frozen */
+};
 
 /* Does DIR contain model.safetensors, or the index of several files? */
 bool weights_are_in(const char *dir);
@@ -16,9 +23,9 @@ bool weights_are_in(const char *dir);
 /* Reads the shape from DIR's config.json. -1 with err. */
 int weights_shape(const char *dir, struct model_config *shape, struct error *err);
 
-/* Loads the masters of these pieces. -1 with err. */
-int weights_load(const char *dir, const struct model *model, struct zero_piece *pieces,
-                 int count, struct error *err);
+/* Sets print to a hash of the names and of some of the values of DIR's weights, so that other
+ * weights of the same shape have another one. -1 with err. */
+int weights_print(const char *dir, uint64_t *print, struct error *err);
 
 /* Makes the directory for an export, or fails: before a training, and not only after it. -1 with
  * err. */
@@ -29,7 +36,12 @@ int weights_prepare(const char *dir, struct error *err);
  * is kept, but for what has changed, and what belongs to its tokenizer is copied; NULL: none.
  * Each file gets its name when it is complete, weights last. -1 with err, which says if
  * the weights are there. */
-int weights_export(const char *dir, const char *from, const struct world *world,
-                   const struct model *model, struct zero *zero, struct error *err);
+int weights_export(const char *dir, const char *from, int rank, const struct weights *weights,
+                   struct error *err);
+
+/* All ranks gather the model, layer by layer; one of them has out and stores the parameters there:
+ * parameter i of the model as tensor number[i], or not at all if it is negative. -1 with err. */
+int weights_gather(struct safetensors_out *out, const int *number, const struct weights *weights,
+                   struct error *err);
 
 #endif

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "train/weights.h"
+#include "weights/weights.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,12 +13,15 @@
 #include <unistd.h>
 
 #include "file.h"
+#include "fnv.h"
+#include "model/model_fill.h"
 #include "model/model_weights.h"
 #include "xalloc.h"
 
 #define FILE_MAX (UINT64_C(5) << 30) /* bytes; Hugging Face's own default */
 #define COPY_MAX ((size_t)256 << 20) /* bytes of a tokenizer's file */
 #define PART_MAX ((size_t)1 << 20)   /* elements */
+#define PRINT_MAX 256 /* elements of each tensor that a print has */
 
 /* What transformers needs beside the weights. */
 static const char *const beside[] = {
@@ -27,10 +30,13 @@ static const char *const beside[] = {
     "chat_template.jinja",
 };
 
-static int export_layers(struct safetensors_out *out, const struct model *model,
-                         struct zero *zero, struct error *err);
-static int store_layer(struct safetensors_out *out, const struct model *model, int layer,
-                       struct zero *zero, const void *params, struct error *err);
+static int gather_layer(struct safetensors_out *out, const int *number,
+                        const struct weights *weights, int layer, struct error *err);
+static int store_layer(struct safetensors_out *out, const int *number,
+                       const struct weights *weights, int layer, const void *const *memory,
+                       struct error *err);
+static int store_param(struct safetensors_out *out, int number, const struct weights *weights,
+                       const struct model_param *param, const void *memory, struct error *err);
 static int write_rest(const char *dir, const char *from, const struct model *model,
                       struct error *err);
 static int write_config(const char *dir, const char *from, const struct model *model,
@@ -62,22 +68,26 @@ int weights_shape(const char *dir, struct model_config *shape, struct error *err
     return rc;
 }
 
-int weights_load(const char *dir, const struct model *model, struct zero_piece *pieces,
-                 int count, struct error *err)
+/* The weights of two models of one shape differ everywhere, so a few bytes of each tensor are
+ * enough, and cheap for any size. */
+int weights_print(const char *dir, uint64_t *print, struct error *err)
 {
     struct safetensors *st = safetensors_open(dir, err);
-    int                 i, rc;
+    float               values[PRINT_MAX];
+    size_t              i, n;
+    int                 rc = 0;
 
     if (st == NULL)
         return -1;
-    rc = model_weights_check(model, st, err);
-    for (i = 0; i < count && rc == 0; i++) {
-        rc = zero_piece_take(&pieces[i], err);
-        if (rc < 0)
-            break;
-        rc = model_weights_load(model, st, pieces[i].start, pieces[i].count, pieces[i].param,
-                                err);
-        zero_piece_give(&pieces[i], true);
+    *print = FNV_START;
+    for (i = 0; i < st->tensors && rc == 0; i++) {
+        const struct safetensor *t = &st->tensor[i];
+
+        n = t->count < PRINT_MAX ? (size_t)t->count : PRINT_MAX;
+        rc = safetensors_load(st, t, (t->count - n) / 2, n, values, err);
+        *print = fnv_add(*print, t->name, strlen(t->name) + 1);
+        *print = fnv_add(*print, &t->count, sizeof t->count);
+        *print = fnv_add(*print, values, n * sizeof *values);
     }
     safetensors_close(st);
     return rc;
@@ -96,19 +106,24 @@ int weights_prepare(const char *dir, struct error *err)
     return 0;
 }
 
-int weights_export(const char *dir, const char *from, const struct world *world,
-                   const struct model *model, struct zero *zero, struct error *err)
+int weights_export(const char *dir, const char *from, int rank, const struct weights *weights,
+                   struct error *err)
 {
+    const struct model     *model = weights->model;
+    int                    *number = xcalloc((size_t)model->param_count, sizeof *number);
     struct safetensors_out *out = NULL;
     struct error            why;
-    int                     rc;
+    int                     rc = 0, i;
 
-    if (world->rank == 0) {
-        out = model_weights_create(model, dir, model->type, FILE_MAX, err);
-        if (out == NULL)
-            return -1;
-    }
-    if (export_layers(out, model, zero, err) < 0) {
+    for (i = 0; i < model->param_count; i++)
+        number[i] = i;
+    if (rank == 0 &&
+        (out = model_weights_create(model, dir, model->type, FILE_MAX, err)) == NULL)
+        rc = -1;
+    if (rc == 0)
+        rc = weights_gather(out, number, weights, err);
+    free(number);
+    if (rc < 0) {
         safetensors_discard(out);
         return -1;
     }
@@ -120,47 +135,76 @@ int weights_export(const char *dir, const char *from, const struct world *world,
     return rc < 0 ? err_set(err, "%s (the weights in %s are complete)", why.text, dir) : 0;
 }
 
-/* out: NULL on ranks that only take part in gathering. */
-static int export_layers(struct safetensors_out *out, const struct model *model,
-                         struct zero *zero, struct error *err)
+int weights_gather(struct safetensors_out *out, const int *number, const struct weights *weights,
+                   struct error *err)
 {
-    void *params;
-    int   layer, rc = 0;
+    int layer, rc = 0;
 
-    for (layer = 0; layer < model->layers && rc == 0; layer++) {
-        if (zero_enter(zero, layer, false, &params, NULL, err) < 0)
-            return -1;
-        if (out != NULL)
-            rc = store_layer(out, model, layer, zero, params, err);
-        zero_leave(zero, layer);
+    for (layer = 0; layer < weights->model->layers && rc == 0; layer++)
+        rc = gather_layer(out, number, weights, layer, err);
+    return rc;
+}
+
+static int gather_layer(struct safetensors_out *out, const int *number,
+                        const struct weights *weights, int layer, struct error *err)
+{
+    void *memory[2] = { NULL, NULL };
+    int   rc = 0;
+
+    if (zero_enter(weights->trained, layer, false, &memory[0], NULL, err) < 0 ||
+        (weights->frozen != NULL &&
+         zero_enter(weights->frozen, layer, false, &memory[1], NULL, err) < 0))
+        return -1;
+    if (out != NULL)
+        rc = store_layer(out, number, weights, layer, (const void *const *)memory, err);
+    zero_leave(weights->trained, layer);
+    if (weights->frozen != NULL)
+        zero_leave(weights->frozen, layer);
+    return rc;
+}
+
+/* memory: of the layer's part of the flat array, and of that of frozen parameters. */
+static int store_layer(struct safetensors_out *out, const int *number,
+                       const struct weights *weights, int layer, const void *const *memory,
+                       struct error *err)
+{
+    const struct model_layer *at = &weights->model->layer[layer];
+    int                       i, rc = 0;
+
+    for (i = at->first_param; i < at->first_param + at->param_count && rc == 0; i++) {
+        const struct model_param *param = &weights->model->param[i];
+
+        if (number[i] >= 0)
+            rc = store_param(out, number[i], weights, param, memory[param->is_frozen], err);
     }
     return rc;
 }
 
 /* Part by part, because the embeddings of a large vocabulary take gigabytes as floats. */
-static int store_layer(struct safetensors_out *out, const struct model *model, int layer,
-                       struct zero *zero, const void *params, struct error *err)
+static int store_param(struct safetensors_out *out, int number, const struct weights *weights,
+                       const struct model_param *param, const void *memory, struct error *err)
 {
-    const struct model_layer *at = &model->layer[layer];
+    const struct model       *model = weights->model;
+    const struct model_layer *layer = &model->layer[param->layer];
+    struct zero              *zero = param->is_frozen ? weights->frozen : weights->trained;
     const size_t              size = dtype_size(model->type);
-    const size_t              most = at->count < PART_MAX ? at->count : PART_MAX;
+    const size_t              most = param->count < PART_MAX ? param->count : PART_MAX;
+    const size_t              at = param->is_frozen ? param->offset - layer->frozen_offset
+                                                    : (param->offset - layer->offset) * size;
     float                    *values = xreallocarray(NULL, most, sizeof *values);
-    uint16_t                 *narrow = xreallocarray(NULL, most, sizeof *narrow);
-    const bool                is_float = model->type == DTYPE_FLOAT;
+    char                     *part = xreallocarray(NULL, most, size);
+    size_t                    done, n;
     int                       rc = 0;
-    size_t                    done, n, i;
 
-    for (done = 0; done < at->count && rc == 0; done += n) {
-        n = at->count - done < most ? at->count - done : most;
-        rc = zero_read(zero, is_float ? (void *)values : narrow,
-                       (const char *)params + done * size, n * size, err);
-        for (i = 0; i < n && rc == 0 && !is_float; i++)
-            values[i] = model->type == DTYPE_HALF ? half_to_float(narrow[i])
-                                                  : bfloat16_to_float(narrow[i]);
-        if (rc == 0)
-            rc = model_weights_store(model, out, at->offset + done, n, values, err);
+    for (done = 0; done < param->count && rc == 0; done += n) {
+        n = param->count - done < most ? param->count - done : most;
+        rc = zero_read(zero, part, (const char *)memory + at + done * size, n * size, err);
+        if (rc == 0) {
+            model_widen(model, part, n, values);
+            rc = safetensors_store(out, (size_t)number, done, n, values, err);
+        }
     }
-    free(narrow);
+    free(part);
     free(values);
     return rc;
 }
