@@ -19,14 +19,13 @@
 static bool has_adapter(const struct model *model, const struct lora *lora, int number);
 static void add_matrix(struct model *model, int number, bool is_b, bool together, int rank,
                        int *first);
-static int  judge_targets(const struct model *model, const struct lora *lora, struct error *err);
 static bool is_linear_weight(const struct model *model, int number);
 static const void *dropped(struct model *model, const struct linear *linear, const void *x);
 static struct dropout drop_of(const struct model *model, const struct linear *linear);
 
 /* ---- parameters ---- */
 
-int model_add_adapters(struct model *model, const struct lora *lora, struct error *err)
+void model_add_adapters(struct model *model, const struct lora *lora)
 {
     struct model_places *places = model->places;
     int                  place, part, i;
@@ -47,7 +46,6 @@ int model_add_adapters(struct model *model, const struct lora *lora, struct erro
             add_matrix(model, places->weight[place] + a->part[i], true, false, a->rank,
                        i == 0 ? &a->b : NULL);
     }
-    return judge_targets(model, lora, err);
 }
 
 static const struct model_param *param_of(const struct model *model, int number)
@@ -85,9 +83,7 @@ static void add_matrix(struct model *model, int number, bool is_b, bool together
         *first = got;
 }
 
-/* Each target is a linear layer's weight, of this block or, if a name matches there, of no other
- * place. */
-static int judge_targets(const struct model *model, const struct lora *lora, struct error *err)
+int adapters_judge(const struct model *model, const struct lora *lora, struct error *err)
 {
     int i, j, found;
 
@@ -118,7 +114,9 @@ static bool is_linear_weight(const struct model *model, int number)
     const struct model_layer  *layer = &model->layer[model->param[number].layer];
     int                        place, at = number - layer->first_param;
 
-    for (place = 0; place < PLACE_LINEARS && model->param[number].layer > 0; place++)
+    if (model->param[number].layer == 0 || model->param[number].layer > model->config.blocks)
+        return false;
+    for (place = 0; place < PLACE_LINEARS; place++)
         if (at >= places->weight[place] && at < places->weight[place] + places->parts[place])
             return true;
     return false;

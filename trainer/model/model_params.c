@@ -17,7 +17,7 @@
 
 #define LOGITS_MAX ((size_t)128 << 20) /* bytes */
 
-static int      list_layers(struct model *model, struct error *err);
+static void     list_layers(struct model *model);
 static int      judge_tuning(const struct model *model, struct error *err);
 static int      judge_saved(const struct model *model, const struct lora *lora,
                             struct error *err);
@@ -46,7 +46,7 @@ struct model *model_new_tuned(const struct model_config *config,
         .last_norm = -1, .last_norm_bias = -1, .words = -1,
     };
     struct model *model;
-    int           rc;
+    int           rc = 0;
 
     if (model_config_check(config, err) < 0)
         return NULL;
@@ -60,8 +60,8 @@ struct model *model_new_tuned(const struct model_config *config,
     model->type = ops->type;
     model->layer = xcalloc((size_t)config->blocks + 2, sizeof *model->layer);
     model->tuning = tuning;
-    rc = list_layers(model, err);
-    if (rc == 0 && tuning != NULL)
+    list_layers(model);
+    if (tuning != NULL)
         rc = judge_tuning(model, err);
     model->tuning = NULL;
     if (rc < 0) {
@@ -75,34 +75,35 @@ struct model *model_new_tuned(const struct model_config *config,
     return model;
 }
 
-static int list_layers(struct model *model, struct error *err)
+static void list_layers(struct model *model)
 {
     const struct lora *lora = model->tuning != NULL ? model->tuning->lora : NULL;
     char               name[24];
-    int                i, rc = 0;
+    int                i;
 
     begin_layer(model, "embeddings");
     model->family->list_embeddings(model);
     end_layer(model);
-    for (i = 0; i < model->config.blocks && rc == 0; i++) {
+    for (i = 0; i < model->config.blocks; i++) {
         snprintf(name, sizeof name, "block %d", i);
         begin_layer(model, name);
         model->family->list_block(model, i);
         if (lora != NULL)
-            rc = model_add_adapters(model, lora, err);
+            model_add_adapters(model, lora);
         end_layer(model);
     }
     begin_layer(model, "head");
     model->layer[model->layers].tied = model->config.is_untied ? -1 : 0;
     model->family->list_head(model);
     end_layer(model);
-    return rc;
 }
 
 static int judge_tuning(const struct model *model, struct error *err)
 {
     const struct lora *lora = model->tuning->lora;
 
+    if (lora != NULL && adapters_judge(model, lora, err) < 0)
+        return -1;
     if (model->count == 0)
         return err_set(err, "every parameter is frozen: there is nothing to train");
     if (model->frozen_bytes == 0)

@@ -95,9 +95,11 @@ extern const struct model_family gpt2_family, bert_family, llama_family;
 int model_add_param(struct model *model, const char *name, size_t rows, size_t columns,
                     enum model_init init, double deviation, bool together);
 
-/* adapters.c: adds the parameters of a block's adapters to the layer that is being listed. -1 with
- * err if a target is not in the places. */
-int model_add_adapters(struct model *model, const struct lora *lora, struct error *err);
+/* adapters.c: adds the parameters of a block's adapters to the layer that is being listed. When
+ * all layers are, adapters_judge() returns -1 with err if a target is no linear layer of a block,
+ * or matches something else, too. */
+void model_add_adapters(struct model *model, const struct lora *lora);
+int  adapters_judge(const struct model *model, const struct lora *lora, struct error *err);
 
 /* Is it of Llama's family? */
 bool model_is_llama(const struct model *model);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "model/model_fill.h"
 #include "unit/trainer/model/model_fixture.h"
 #include "xalloc.h"
 
@@ -39,34 +40,66 @@ const int32_t tiny_targets[SEQUENCES * LENGTH] = { 1, -1, 1, 0, -1, 7, -1, 5, 9,
 const struct model_batch tiny_batch = { .sequences = SEQUENCES, .length = LENGTH,
                                         .tokens = tiny_tokens, .targets = tiny_targets };
 
+static int read_values(void *arg, const struct model_param *param, size_t first, size_t count,
+                       float *values, struct error *err);
+static void store(enum dtype type, void *to, const float *values, size_t count);
+
 void fixture_make(struct fixture *f, const struct model_config *config, enum dtype type)
 {
-    struct error err = { "" };
-    float       *values;
-    size_t       i;
+    fixture_make_tuned(f, config, NULL, type);
+}
+
+void fixture_make_tuned(struct fixture *f, const struct model_config *config,
+                        const struct model_tuning *tuning, enum dtype type)
+{
+    const struct value_source source = { .read = read_values };
+    struct error              err = { "" };
+    float                    *values;
 
     f->ops = ops_cpu_new(type, &err);
     assert_non_null(f->ops);
-    f->model = model_new(config, f->ops, &err);
+    f->model = model_new_tuned(config, tuning, f->ops, &err);
     if (f->model == NULL)
         fail_msg("%s", err.text);
     f->params = xcalloc(f->model->count, sizeof(double));
     f->grads = xcalloc(f->model->count, sizeof(double));
+    f->frozen = xcalloc(f->model->frozen_bytes + 1, 1);
     values = xcalloc(f->model->count, sizeof *values);
-    model_initial_values(f->model, 1, 0, f->model->count, values);
-    for (i = 0; i < f->model->count; i++) {
-        /* Biases and norms would hide mistakes while they are 0 and 1. */
-        if (model_param_at(f->model, i) != NULL)
-            values[i] += 0.01f * (float)(i % 7);
-        if (type == DTYPE_DOUBLE)
-            ((double *)f->params)[i] = (double)values[i];
-        else if (type == DTYPE_FLOAT)
-            ((float *)f->params)[i] = values[i];
-        else
-            ((uint16_t *)f->params)[i] = float_to_bfloat16(values[i]);
-    }
+    if (model_fill(f->model, &source, 0, f->model->count, values, &err) < 0 ||
+        model_fill_frozen(f->model, &source, 0, f->model->frozen_bytes, f->frozen, &err) < 0)
+        fail_msg("%s", err.text);
+    store(type, f->params, values, f->model->count);
     free(values);
     model_use_arrays(f->model, f->params, f->grads);
+    model_use_frozen(f->model, f->frozen);
+}
+
+/* Biases and norms would hide mistakes while they are 0 and 1, and so would adapters. */
+static int read_values(void *arg, const struct model_param *param, size_t first, size_t count,
+                       float *values, struct error *err)
+{
+    size_t i;
+
+    (void)arg;
+    (void)err;
+    model_initial_param(param, 1, first, count, values);
+    for (i = 0; i < count; i++)
+        values[i] += 0.01f * (float)((first + i) % 7);
+    return 0;
+}
+
+static void store(enum dtype type, void *to, const float *values, size_t count)
+{
+    size_t i;
+
+    for (i = 0; i < count; i++) {
+        if (type == DTYPE_DOUBLE)
+            ((double *)to)[i] = (double)values[i];
+        else if (type == DTYPE_FLOAT)
+            ((float *)to)[i] = values[i];
+        else
+            ((uint16_t *)to)[i] = float_to_bfloat16(values[i]);
+    }
 }
 
 void fixture_drop(struct fixture *f)
@@ -75,6 +108,7 @@ void fixture_drop(struct fixture *f)
     f->ops->free(f->ops);
     free(f->params);
     free(f->grads);
+    free(f->frozen);
 }
 
 double fixture_loss(struct fixture *f)

@@ -24,11 +24,14 @@ extern const struct model_batch tiny_batch;
 struct fixture {
     struct ops   *ops;
     struct model *model;
-    void         *params, *grads;
+    void         *params, *grads, *frozen;
 };
 
 /* type: double, float or bfloat16. */
 void fixture_make(struct fixture *f, const struct model_config *config, enum dtype type);
+/* tuning: see model_new_tuned(). A parameter has the same values whatever it is. */
+void fixture_make_tuned(struct fixture *f, const struct model_config *config,
+                        const struct model_tuning *tuning, enum dtype type);
 void fixture_drop(struct fixture *f);
 
 /* A forward pass with the batch; returns its loss. fixture_back() goes on with a backward pass,

@@ -208,12 +208,15 @@ static void compare(enum dtype type, const struct model_config *config, double t
 
 static void test_types(void **state)
 {
-    size_t m;
+    struct model_config config;
+    size_t              m;
 
     (void)state;
     for (m = 0; m < TINY; m++) {
-        compare(DTYPE_FLOAT, &tiny[m], 1e-5);
-        compare(DTYPE_BFLOAT16, &tiny[m], 0.12);
+        config = tiny[m];
+        config.deviation = 0.1; /* larger weights amplify what 16 bits round off */
+        compare(DTYPE_FLOAT, &config, 1e-5);
+        compare(DTYPE_BFLOAT16, &config, 0.1);
     }
 }
 
