@@ -21,6 +21,7 @@
 
 #include "comm/alone.h"
 #include "cuda/zero_cuda.h"
+#include "unit/trainer/zero/frozen_passes.h"
 #include "xalloc.h"
 #include "zero/zero.h"
 
@@ -242,10 +243,28 @@ static void test_places(void **state)
     assert_int_equal(alone->ops->close(alone, &err), 0);
 }
 
+/* Frozen parameters, wherever they are. */
+static void test_frozen(void **state)
+{
+    struct zero_options options = { .device = gpu, .io_block = 4096, .io_depth = 2 };
+    const char         *wrong;
+    int                 i;
+
+    (void)state;
+    for (i = 0; i < 4; i++) {
+        options.stage = i == 0 ? 2 : 3;
+        options.params = (struct zero_offload){ i == 0 ? ZERO_THERE : (enum zero_place)(i - 1),
+                                                false, dir, 2 };
+        if ((wrong = frozen_passes(gpu_comm, options)) != NULL)
+            fail_msg("stage %d, place %d: %s", options.stage, options.params.place, wrong);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_places),
+        cmocka_unit_test(test_frozen),
     };
 
     return cmocka_run_group_tests(tests, open_gpu, close_gpu);
