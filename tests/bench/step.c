@@ -1,6 +1,6 @@
 /* step.c - how long a training step of a model takes, and how long its matrix products alone
  *
- *     OMP_NUM_THREADS=2 tests/bench/step [float|bfloat16 [SEQUENCES [LENGTH [MODEL]]]]
+ *     OMP_NUM_THREADS=2 tests/bench/step [float|bfloat16 [SEQUENCES [LENGTH [MODEL [LORA]]]]]
  *
  * The floor is what the step's own products take when they are carried out again, one behind
  * the other, in the same memory: what is above it is ours. All are the best of some.
@@ -14,7 +14,9 @@
 
 #include "clock.h"
 #include "comm/dtype.h"
+#include "model/lora.h"
 #include "model/model.h"
+#include "model/model_fill.h"
 #include "model/ops.h"
 #include "xalloc.h"
 
@@ -31,7 +33,9 @@ static size_t       count, room;
 static void (*product)(struct ops *ops, const struct matmul *shape, const void *a,
                        const void *b, const void *bias, void *c);
 
-static void   fill(struct model *model, void *params);
+static void   fill(struct model *model, void *params, void *frozen);
+static int    read_value(void *arg, const struct model_param *param, size_t first, size_t n,
+                         float *values, struct error *err);
 static void   make_batch(const struct model *model, struct model_batch *batch);
 static double time_step(struct model *model, const struct model_batch *batch);
 static double time_products(struct ops *ops);
@@ -45,20 +49,25 @@ int main(int argc, char **argv)
     struct model_batch  batch = { .sequences = argc > 2 ? atoi(argv[2]) : 4,
                                   .length = argc > 3 ? atoi(argv[3]) : 64 };
     struct model_config config;
+    struct lora         lora;
+    struct model_tuning tuning = { .lora = &lora };
     struct error        err;
     struct ops         *ops;
     struct model       *model;
-    void               *params, *grads;
+    void               *params, *grads, *frozen;
     double              step_s, floor_s;
 
     if (model_config_named(&config, argc > 4 ? argv[4] : "gpt2", &err) < 0 ||
         (ops = ops_cpu_new((enum dtype)type, &err)) == NULL ||
-        (model = model_new(&config, ops, &err)) == NULL)
+        (argc > 5 && lora_parse(&lora, argv[5], &err) < 0) ||
+        (model = model_new_tuned(&config, argc > 5 ? &tuning : NULL, ops, &err)) == NULL)
         die(&err);
     params = xcalloc(model->count, dtype_size(ops->type));
     grads = xcalloc(model->count, dtype_size(ops->type));
+    frozen = xmalloc(model->frozen_bytes + 1);
     model_use_arrays(model, params, grads);
-    fill(model, params);
+    model_use_frozen(model, frozen);
+    fill(model, params, frozen);
     make_batch(model, &batch);
 
     step_s = time_step(model, &batch);
@@ -74,8 +83,10 @@ int main(int argc, char **argv)
     return 0;
 }
 
-static void fill(struct model *model, void *params)
+static void fill(struct model *model, void *params, void *frozen)
 {
+    const struct value_source source = { .read = read_value };
+    struct error              err;
     float *values = xcalloc(model->count, sizeof *values);
     size_t i;
 
@@ -87,6 +98,17 @@ static void fill(struct model *model, void *params)
             ((uint16_t *)params)[i] = float_to_bfloat16(values[i]);
     }
     free(values);
+    if (model_fill_frozen(model, &source, 0, model->frozen_bytes, frozen, &err) < 0)
+        die(&err);
+}
+
+static int read_value(void *arg, const struct model_param *param, size_t first, size_t n,
+                      float *values, struct error *err)
+{
+    (void)arg;
+    (void)err;
+    model_initial_param(param, 1, first, n, values);
+    return 0;
 }
 
 static void make_batch(const struct model *model, struct model_batch *batch)

@@ -181,7 +181,7 @@ char *lora_text(const struct lora *lora)
 
     if (out == NULL)
         xalloc_die();
-    fprintf(out, "r=%d,alpha=%.17g,dropout=%.17g,rslora=%s,targets", lora->rank, lora->alpha,
+    fprintf(out, "r=%d,alpha=%.9g,dropout=%.9g,rslora=%s,targets", lora->rank, lora->alpha,
             lora->dropout, lora->is_rs ? "true" : "false");
     if (lora->is_linear)
         fputs("=all-linear", out);

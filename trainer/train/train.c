@@ -7,6 +7,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <regex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 
 #include "config/ds_config.h"
 #include "fnv.h"
+#include "model/lora.h"
 #include "model/model.h"
 #include "model/ops.h"
 #include "train/gpu.h"
@@ -39,6 +41,7 @@ struct train {
     struct world         world;
     struct ops          *ops;
     struct model        *model;
+    struct lora          lora;   /* rank 0: no adapters */
     const char          *from; /* the model's directory; NULL: its shape has a name */
     size_t               activations; /* bytes */
     struct samples       samples;
@@ -60,6 +63,8 @@ static volatile sig_atomic_t wants[STEP_WANTS];
 static int  set_up(struct train *train, struct error *err);
 static int  read_config(struct train *train, struct error *err);
 static int  make_model(struct train *train, struct error *err);
+static int  new_model(struct train *train, const struct model_config *shape, struct error *err);
+static int  compile(regex_t *regex, const char *text, struct error *err);
 static int  shape_of(struct train *train, struct model_config *shape, struct error *err);
 static uint64_t hash_of(const struct train *train);
 static int  make_zero(struct train *train, struct error *err);
@@ -72,6 +77,7 @@ static const struct loss_scale_rules *scale_rules(const struct ds_config *config
 static int  open_samples(struct train *train, struct error *err);
 static void catch_signals(void);
 static void tell_plan(const struct train *train);
+static void tell_tuning(const struct train *train);
 static int  run_steps(struct train *train, int *status, struct error *err);
 static int  tell_bad(const struct train *train, struct error *err);
 static void note_step(struct train *train, const struct step_result *result);
@@ -185,13 +191,51 @@ static int make_model(struct train *train, struct error *err)
                                      : ops_cpu_new(types[type], err);
     if (train->ops == NULL)
         return -1;
-    train->model = model_new(&shape, train->ops, err);
-    if (train->model == NULL)
+    if (new_model(train, &shape, err) < 0)
         return -1;
     train->model->drops = true;
     train->model->recomputes = train->options.activation_checkpointing;
     return model_activations(train->model, train->config->micro_batch_size,
                              train->options.length, &train->activations, err);
+}
+
+/* With adapters, or with frozen parameters, if asked for. */
+static int new_model(struct train *train, const struct model_config *shape, struct error *err)
+{
+    const struct train_options *options = &train->options;
+    struct model_tuning         tuning = { .lora = NULL };
+    struct error                why;
+    regex_t                     freeze;
+
+    if (options->lora != NULL) {
+        if (lora_parse(&train->lora, options->lora, &why) < 0)
+            return err_set(err, "--lora: %s", why.text);
+        tuning.lora = &train->lora;
+    }
+    if (options->freeze != NULL) {
+        if (compile(&freeze, options->freeze, err) < 0)
+            return -1;
+        tuning.freeze = &freeze;
+    }
+    train->model = model_new_tuned(shape, tuning.lora != NULL || tuning.freeze != NULL
+                                              ? &tuning : NULL, train->ops, &why);
+    if (options->freeze != NULL)
+        regfree(&freeze);
+    if (train->model != NULL)
+        return 0;
+    return err_set(err, "%s%s", options->lora != NULL     ? "--lora: "
+                                : options->freeze != NULL ? "--freeze: " : "", why.text);
+}
+
+static int compile(regex_t *regex, const char *text, struct error *err)
+{
+    char      why[128];
+    const int rc = regcomp(regex, text, REG_EXTENDED | REG_NOSUB);
+
+    if (rc == 0)
+        return 0;
+    regerror(rc, regex, why, sizeof why);
+    return err_set(err, "--freeze '%.60s': %s", text, why);
 }
 
 static int shape_of(struct train *train, struct model_config *shape, struct error *err)
@@ -226,10 +270,18 @@ static int shape_of(struct train *train, struct model_config *shape, struct erro
 /* Returns a hash of the model's shape and the options. */
 static uint64_t hash_of(const struct train *train)
 {
-    char          *text = model_config_text(&train->model->config);
-    const uint64_t hash = fnv_add(train_options_hash(&train->options), text, strlen(text));
+    const char *freeze = train->options.freeze;
+    char       *text = model_config_text(&train->model->config);
+    uint64_t    hash = fnv_add(train_options_hash(&train->options), text, strlen(text));
 
     free(text);
+    if (freeze != NULL)
+        hash = fnv_add(hash, freeze, strlen(freeze));
+    if (train->lora.rank > 0) {
+        text = lora_text(&train->lora);
+        hash = fnv_add(hash, text, strlen(text));
+        free(text);
+    }
     return hash;
 }
 
@@ -349,6 +401,7 @@ static void tell_plan(const struct train *train)
            (long long)train->config->train_batch_size,
            (long long)train->config->micro_batch_size,
            (long long)train->config->accumulation_steps, train->world.size);
+    tell_tuning(train);
     if (train->step.lr_scale > 1)
         printf("the learning rate is multiplied by %.6g\n", train->step.lr_scale);
     zero_memory_print(train->zero, stdout);
@@ -356,6 +409,24 @@ static void tell_plan(const struct train *train)
         zero_memory_print(train->frozen, stdout);
     printf("%.2f MiB of activations per pass\n", (double)train->activations / (1 << 20));
     fflush(stdout);
+}
+
+static void tell_tuning(const struct train *train)
+{
+    const struct model *model = train->model;
+    char               *text;
+    size_t              count[2] = { 0, 0 };
+    int                 i;
+
+    for (i = 0; i < model->param_count; i++)
+        count[model->param[i].is_frozen] += model->param[i].count;
+    if (count[true] > 0)
+        printf("%zu of %zu parameters are trained\n", count[false], count[false] + count[true]);
+    if (train->lora.rank == 0)
+        return;
+    text = lora_text(&train->lora);
+    printf("LoRA: %s\n", text);
+    free(text);
 }
 
 /* ---- the loop ---- */
@@ -495,6 +566,7 @@ static int leave(struct train *train, struct error *err)
     if (train->device != NULL)
         train->device->free(train->device);
     model_free(train->model);
+    lora_clear(&train->lora);
     train->ops->free(train->ops);
     samples_close(&train->samples);
     data_shards_close(train->shards);

@@ -47,6 +47,11 @@ static const struct option_row {
     { "steps", KIND_NUMBER, FIELD(steps), 1, INT64_C(1) << 40, NULL, "N",
       "the last step [once through the data]" },
     { "length", KIND_NUMBER, FIELD(length), 1, 1 << 20, "64", "N", "tokens per sample" },
+    { "lora", KIND_TEXT, FIELD(lora), 0, 0, NULL, "SPEC",
+      "train adapters, as r=16,alpha=32,targets=q_proj,v_proj;\n"
+      "or go on from a directory with PEFT's adapter" },
+    { "freeze", KIND_TEXT, FIELD(freeze), 0, 0, NULL, "REGEX",
+      "do not train parameters whose names match" },
     { "lr-scale", KIND_TEXT, FIELD(lr_scale), 0, 0, "none", "BY",
       "ranks: multiply the learning rate by them,\nas scripts for Horovod do" },
     { "save_interval", KIND_NUMBER, FIELD(save_interval), 0, INT64_C(1) << 40, "0", "N",
@@ -161,6 +166,9 @@ static int judge(const struct train_options *options, struct error *err)
         return err_set(err, "--data is missing");
     if (options->tag != NULL && options->checkpoint_dir == NULL)
         return err_set(err, "--tag needs --checkpoint_dir");
+    if (options->lora != NULL && options->freeze != NULL)
+        return err_set(err, "--freeze: with --lora, all but the adapters is frozen already; "
+                            "modules_to_save= names what else is trained");
     return TRAIN_OPTIONS_RUN;
 }
 

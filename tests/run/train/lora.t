@@ -1,0 +1,130 @@
+#!/bin/sh
+# muster-train with adapters and frozen parameters: at one and four ranks, in each stage, wherever
+# the frozen ones are, there is one loss curve; checkpoints have what is trained, and know the rest.
+# SPDX-License-Identifier: Apache-2.0
+. "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
+. "$here/train/small.sh"
+
+mkdir shape nvme
+cat >shape/config.json <<'CONFIG'
+{ "model_type": "qwen2", "vocab_size": 257, "hidden_size": 32, "intermediate_size": 48,
+  "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2,
+  "max_position_embeddings": 32, "rms_norm_eps": 1e-6, "tie_word_embeddings": true }
+CONFIG
+in_files=", \"offload_optimizer\": { \"device\": \"nvme\", \"nvme_path\": \"$PWD/nvme\" },
+    \"offload_param\": { \"device\": \"nvme\", \"nvme_path\": \"$PWD/nvme\" }"
+
+# zero STAGE KEYS MORE: ds.json with that stage, more keys of zero_optimization, and others.
+zero() {
+    cat >ds.json <<DS
+{ "train_batch_size": 8, "steps_per_print": 1, "gradient_clipping": 1.0,
+  "optimizer": { "type": "AdamW", "params": { "lr": 1e-2 } }, $3
+  "zero_optimization": { "stage": $1, "reduce_bucket_size": 9000 $2 } }
+DS
+}
+# learn RANKS OPTION...: the base, or another --model.
+learn() {
+    ranks=$1
+    shift
+    set -- muster-train --deepspeed_config "$PWD/ds.json" --model "$PWD/base" --length 16 \
+        --data "$PWD/text" --device cpu --timeout 60 "$@"
+    case $ranks in
+    1) run "$@" ;;
+    4) run muster --label none --grace 2 --name lora-t -H node1:2,node2:2 "$@" ;;
+    esac
+}
+# alike FILE STEPS: the curve is the one in FILE.
+alike() {
+    losses | paste "$1" - | awk -v lines="$2" '
+        $1 == "" || $1 - $2 > 2e-5 || $2 - $1 > 2e-5 { print > "/dev/stderr"; bad = 1 }
+        END { exit bad || NR != lines }'
+}
+# falls: the last loss is less than 0.97 of the first.
+falls() {
+    losses | awk 'NR == 1 { first = $1 } { last = $1 } END { exit !(last < 0.97 * first) }'
+}
+
+# A base that has learnt something, and one that has learnt something else.
+zero 0
+learn 1 --model "$PWD/shape" --steps 12 --export "$PWD/base"
+is "a base: 0" "$rc" 0
+learn 1 --model "$PWD/shape" --steps 12 --seed 7 --export "$PWD/other"
+seq 1 400 | awk '{ printf "now %d is followed by %d.\n", $1, $1 + 1 }' >text
+
+lora=r=4,alpha=8,dropout=0.1,targets=q_proj,v_proj,up_proj,down_proj
+learn 1 --lora $lora --steps 16
+is "adapters are trained: 0" "$rc" 0
+losses >curve
+ok "... and learn" falls
+is "... they alone" "$(sed -n 's/ parameters are trained$//p' out)" "3264 of 34944"
+is "... which is said in full" "$(sed -n 's/^LoRA: //p' out)" \
+    "r=4,alpha=8,dropout=0.1,rslora=false,targets=q_proj,v_proj,up_proj,down_proj"
+ok "... with what a rank holds" grep -q '^and frozen: .* of parameters, 0.00 of buffers$' out
+for stage in 0 1 2 3; do
+    zero $stage
+    learn 4 --lora $lora --steps 16
+    ok "four ranks, stage $stage: the same curve" alike curve 16
+done
+zero 3 "$in_files"
+learn 4 --lora $lora --steps 16
+ok "stage 3, in files: the same curve" alike curve 16
+ok "... frozen ones, too" grep -q "^and frozen: .* of parameters in a file in $PWD/nvme" out
+learn 1 --lora $lora --steps 16 --activation_checkpointing
+ok "computed twice: the same curve" alike curve 16
+
+# Frozen layers alone.
+zero 0
+freeze='embed_tokens|layers\.[01]\.|k_proj'
+learn 1 --freeze "$freeze" --steps 16
+losses >frozen
+is "frozen by their names: 0" "$rc" 0
+ok "... the others learn" falls
+zero 3
+learn 4 --freeze "$freeze" --steps 16
+ok "... on four ranks, too" alike frozen 16
+
+# A checkpoint has what is trained: three numbers for each of 3264 parameters.
+zero 3
+learn 4 --lora $lora --steps 8 --checkpoint_dir "$PWD/save"
+is "a checkpoint: 0" "$rc" 0
+size=$(cat save/global_step8/shard-* | wc -c)
+ok "... has no frozen parameter ($size bytes)" [ "$size" -lt $((12 * 3264 + 4 * 4096)) ]
+cp -r save again
+learn 4 --lora $lora --steps 16 --checkpoint_dir "$PWD/save"
+tail -n 8 curve >rest
+ok "... goes on" alike rest 8
+zero 0
+learn 1 --lora $lora --steps 16 --checkpoint_dir "$PWD/again"
+ok "... on another number of ranks, too" alike rest 8
+learn 1 --model "$PWD/other" --lora $lora --steps 17 --checkpoint_dir "$PWD/save"
+is "another base: 1" "$rc" 1
+ok "... by its weights" grep -q 'save/global_step16: it was trained with other frozen parameters' err
+learn 1 --lora r=8 --steps 17 --checkpoint_dir "$PWD/save"
+is "another rank of adapters: 1" "$rc" 1
+ok "... belongs to another model" grep -q 'save/global_step16: .* another model' err
+
+# In 16 bits the masters of adapters are floats, and the frozen parameters have 16 bits.
+zero 3 "" '"bf16": { "enabled": true },'
+learn 4 --lora $lora --steps 16
+is "in 16 bits: 0" "$rc" 0
+ok "... they learn" falls
+
+# bad STATUS TEXT OPTION...
+bad() {
+    status=$1 text=$2
+    shift 2
+    learn 1 --steps 1 "$@"
+    is "$*: $status" "$rc" "$status"
+    ok "... $text" grep -qF -e "$text" err
+}
+zero 0
+bad 1 '--lora: r, the rank, is missing' --lora alpha=8
+bad 1 '--lora: targets: no linear layer of a block of this model is named c_attn' \
+    --lora r=4,targets=c_attn
+bad 1 "--freeze '(': " --freeze '('
+bad 1 '--freeze: no parameter is frozen: no name has a match' --freeze wte
+bad 1 '--freeze: every parameter is frozen: there is nothing to train' --freeze .
+bad 2 '--freeze: with --lora, all but the adapters is frozen already' --freeze x --lora r=4
+is "nothing is left of the files" "$(ls -A nvme)" ""
+ok "nothing is left" no_leftovers
+finish
