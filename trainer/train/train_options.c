@@ -49,7 +49,7 @@ static const struct option_row {
     { "length", KIND_NUMBER, FIELD(length), 1, 1 << 20, "64", "N", "tokens per sample" },
     { "lora", KIND_TEXT, FIELD(lora), 0, 0, NULL, "SPEC",
       "train adapters, as r=16,alpha=32,targets=q_proj,v_proj;\n"
-      "or go on from a directory with PEFT's adapter" },
+      "or continue one, from PEFT's directory" },
     { "freeze", KIND_TEXT, FIELD(freeze), 0, 0, NULL, "REGEX",
       "do not train parameters whose names match" },
     { "lr-scale", KIND_TEXT, FIELD(lr_scale), 0, 0, "none", "BY",

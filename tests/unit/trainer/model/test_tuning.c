@@ -31,68 +31,69 @@ static struct lora lora_of(const char *text)
 
 /* ---- texts ---- */
 
+static const struct {
+    const char *text, *again;
+} good_texts[] = {
+    { "r=8", "r=8,alpha=16,dropout=0,rslora=false,targets=all-linear" },
+    { "rank=8,alpha=1e-3,rslora", "r=8,alpha=0.001,dropout=0,rslora=true,targets=all-linear" },
+    { "targets=q_proj,mlp.up_proj,r=1,lora_dropout=0.5,use_rslora=false,lora_alpha=2",
+      "r=1,alpha=2,dropout=0.5,rslora=false,targets=q_proj,mlp.up_proj" },
+    { "r=4,target_modules=all-linear,modules_to_save=embed_tokens,lm_head,rslora",
+      "r=4,alpha=8,dropout=0,rslora=true,targets=all-linear,"
+      "modules_to_save=embed_tokens,lm_head" },
+};
+static const struct {
+    const char *text, *why;
+} bad_texts[] = {
+    { "", "unknown key '': it takes r, alpha, dropout, targets, rslora and "
+          "modules_to_save" },
+    { "q_proj", "unknown key 'q_proj': it takes r, alpha, dropout, targets, rslora and "
+                "modules_to_save" },
+    { "r=8,beta=2", "unknown key 'beta': it takes r, alpha, dropout, targets, rslora and "
+                    "modules_to_save" },
+    { "r", "r needs a value: r=..." },
+    { "r=8,alpha", "alpha needs a value: alpha=..." },
+    { "alpha=8", "r, the rank, is missing: for example r=16" },
+    { "r=0", "r: '0' is not a number from 1 to 1024" },
+    { "r=1025", "r: '1025' is not a number from 1 to 1024" },
+    { "r=8x", "r: '8x' is not a number from 1 to 1024" },
+    { "r=8,alpha=0", "alpha: 0 is not more than 0 and at most 1e+06" },
+    { "r=8,alpha=1e7", "alpha: 1e+07 is not more than 0 and at most 1e+06" },
+    { "r=8,alpha=nan", "alpha: 'nan' is not a number of at least 0" },
+    { "r=8,alpha=", "alpha: '' is not a number of at least 0" },
+    { "r=8,dropout=1", "dropout: 1 is not at least 0 and less than 1" },
+    { "r=8,dropout=-1", "dropout: '-1' is not a number of at least 0" },
+    { "r=8,rslora=yes", "rslora: 'yes' is neither true nor false" },
+    { "r=8,targets=", "targets: '' cannot be the name of a module" },
+    { "r=8,targets=q_proj,", "targets: '' cannot be the name of a module" },
+    { "r=8,targets=.*attn", "targets: '.*attn' cannot be the name of a module" },
+    { "r=8,targets=all-linear,q_proj", "targets: all-linear and q_proj together" },
+    { "r=8,modules_to_save=a b", "modules_to_save: 'a b' cannot be the name of a module" },
+};
+
 static void test_text(void **state)
 {
-    static const struct {
-        const char *text, *again;
-    } good[] = {
-        { "r=8", "r=8,alpha=16,dropout=0,rslora=false,targets=all-linear" },
-        { "rank=8,alpha=1e-3,rslora", "r=8,alpha=0.001,dropout=0,rslora=true,targets=all-linear" },
-        { "targets=q_proj,mlp.up_proj,r=1,lora_dropout=0.5,use_rslora=false,lora_alpha=2",
-          "r=1,alpha=2,dropout=0.5,rslora=false,targets=q_proj,mlp.up_proj" },
-        { "r=4,target_modules=all-linear,modules_to_save=embed_tokens,lm_head,rslora",
-          "r=4,alpha=8,dropout=0,rslora=true,targets=all-linear,"
-          "modules_to_save=embed_tokens,lm_head" },
-    };
-    static const struct {
-        const char *text, *why;
-    } bad[] = {
-        { "", "unknown key '': it takes r, alpha, dropout, targets, rslora and "
-              "modules_to_save" },
-        { "q_proj", "unknown key 'q_proj': it takes r, alpha, dropout, targets, rslora and "
-                    "modules_to_save" },
-        { "r=8,beta=2", "unknown key 'beta': it takes r, alpha, dropout, targets, rslora and "
-                        "modules_to_save" },
-        { "r", "r needs a value: r=..." },
-        { "r=8,alpha", "alpha needs a value: alpha=..." },
-        { "alpha=8", "r, the rank, is missing: for example r=16" },
-        { "r=0", "r: '0' is not a number from 1 to 1024" },
-        { "r=1025", "r: '1025' is not a number from 1 to 1024" },
-        { "r=8x", "r: '8x' is not a number from 1 to 1024" },
-        { "r=8,alpha=0", "alpha: 0 is not more than 0 and at most 1e+06" },
-        { "r=8,alpha=1e7", "alpha: 1e+07 is not more than 0 and at most 1e+06" },
-        { "r=8,alpha=nan", "alpha: 'nan' is not a number of at least 0" },
-        { "r=8,alpha=", "alpha: '' is not a number of at least 0" },
-        { "r=8,dropout=1", "dropout: 1 is not at least 0 and less than 1" },
-        { "r=8,dropout=-1", "dropout: '-1' is not a number of at least 0" },
-        { "r=8,rslora=yes", "rslora: 'yes' is neither true nor false" },
-        { "r=8,targets=", "targets: '' cannot be the name of a module" },
-        { "r=8,targets=q_proj,", "targets: '' cannot be the name of a module" },
-        { "r=8,targets=.*attn", "targets: '.*attn' cannot be the name of a module" },
-        { "r=8,targets=all-linear,q_proj", "targets: all-linear and q_proj together" },
-        { "r=8,modules_to_save=a b", "modules_to_save: 'a b' cannot be the name of a module" },
-    };
     struct lora  lora;
     struct error err;
     char        *text;
     size_t       i;
 
     (void)state;
-    for (i = 0; i < sizeof good / sizeof good[0]; i++) {
-        lora = lora_of(good[i].text);
+    for (i = 0; i < sizeof good_texts / sizeof good_texts[0]; i++) {
+        lora = lora_of(good_texts[i].text);
         text = lora_text(&lora);
-        assert_string_equal(text, good[i].again);
+        assert_string_equal(text, good_texts[i].again);
         lora_clear(&lora);
         lora = lora_of(text);
         free(text);
         text = lora_text(&lora);
-        assert_string_equal(text, good[i].again);
+        assert_string_equal(text, good_texts[i].again);
         free(text);
         lora_clear(&lora);
     }
-    for (i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        assert_int_equal(lora_parse(&lora, bad[i].text, &err), -1);
-        assert_string_equal(err.text, bad[i].why);
+    for (i = 0; i < sizeof bad_texts / sizeof bad_texts[0]; i++) {
+        assert_int_equal(lora_parse(&lora, bad_texts[i].text, &err), -1);
+        assert_string_equal(err.text, bad_texts[i].why);
     }
 }
 
