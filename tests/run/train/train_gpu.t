@@ -74,6 +74,19 @@ for stage in 2 3; do
     ok "bfloat16 and offload, stage $stage: the CPU's curve" alike cpu.bf16 cuda 5e-3
 done
 
+# Adapters, with the frozen parameters in each place.
+lora=r=2,dropout=0.2
+train cpu 1 0 '' '' --lora $lora
+curve >cpu.lora
+for keys in '' "$offload_param" ", \"offload_param\": { $nvme }"; do
+    train cuda 2 3 "$keys" '' --lora $lora
+    curve >cuda
+    ok "adapters, stage 3${keys%%:*}: the CPU's curve" alike cpu.lora cuda 2e-5
+done
+train cuda 1 2 "$offload" '' --lora $lora
+curve >cuda
+ok "adapters, stage 2 with offload: the CPU's curve" alike cpu.lora cuda 2e-5
+
 # From two GPUs to a CPU, and back to one.
 train cuda 2 3 "$offload_param" '' --steps 2 --checkpoint_dir "$PWD/save"
 curve >moved
