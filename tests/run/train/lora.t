@@ -83,6 +83,29 @@ zero 3
 learn 4 --freeze "$freeze" --steps 16
 ok "... on four ranks, too" alike frozen 16
 
+learn 4 --freeze "$freeze" --steps 4 --export "$PWD/whole"
+is "... and all are exported: 0" "$rc" 0
+# Which parameters of two models have other bytes.
+changed() {
+    python3 - "$1/model.safetensors" "$2/model.safetensors" <<'PY'
+import json, struct, sys
+def tensors(path):
+    data = open(path, "rb").read()
+    size = struct.unpack("<Q", data[:8])[0]
+    head = json.loads(data[8:8 + size])
+    return {name: data[8 + size + at["data_offsets"][0]:8 + size + at["data_offsets"][1]]
+            for name, at in head.items() if name != "__metadata__"}
+a, b = map(tensors, sys.argv[1:])
+assert a.keys() == b.keys() and len(a) > 1
+for name in sorted(a):
+    if a[name] != b[name]:
+        print(name)
+PY
+}
+changed base whole >changed
+is "... the frozen ones as they were" "$(grep -Ec "$freeze" changed)" 0
+is "... the others changed" "$(wc -l <changed)" 11
+
 # A checkpoint has what is trained: three numbers for each of 3264 parameters.
 zero 3
 learn 4 --lora $lora --steps 8 --checkpoint_dir "$PWD/save"
