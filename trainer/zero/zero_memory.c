@@ -46,7 +46,7 @@ struct zero_plan zero_plan(const struct zero_options *options, int ranks)
     if (ranks == 1 && o->params.place == ZERO_THERE)
         o->stage = plan.grads_away ? 2 : 0;
     plan.params_come = o->stage == 3;
-    plan.grads_go = o->stage >= 2 && (ranks > 1 || plan.grads_away);
+    plan.grads_go = o->stage >= 2 && !o->is_frozen && (ranks > 1 || plan.grads_away);
     is_together = o->params.place != ZERO_FILE &&
                   (o->params.place == o->states.place ||
                    (!plan.on_gpu && o->states.place == ZERO_THERE));

@@ -105,6 +105,9 @@ const char *frozen_passes(struct comm *comm, struct zero_options options)
     if (!is_as_said(zero_memory(zero),
                     zero_memory_needed(&options, layers, LAYERS, comm->size)))
         wrong = "memory";
+    /* A room for each size, and two for that of two layers. */
+    if (zero_memory(zero).rooms > 4160 + 64 + 2 * 8192 + 128 + 5 * 32 * (size_t)comm->size)
+        wrong = "rooms that are not needed";
     if (wrong == NULL && zero_fill(zero, fill, &filled, &err) < 0)
         wrong = "zero_fill";
     for (i = 0; i < LAYERS; i++)
