@@ -93,6 +93,7 @@ struct ds_config {
     int64_t steps_per_print;  /* DS_UNSET: never */
     double  gradient_clipping; /* 0: none */
     bool    wall_clock_breakdown, memory_breakdown;
+    bool    cpu_checkpointing;
     int     communication_data_type; /* enum ds_dtype; DS_UNSET: the model's */
     int     gradient_allreduce_op;   /* enum ds_allreduce_op */
     int     grad_accum_dtype, param_dtype; /* enum ds_dtype; DS_UNSET: the model's */

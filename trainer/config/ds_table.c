@@ -272,7 +272,7 @@ const struct ds_row ds_table[] = {
               "each rank has a whole model"),
     NO_EFFECT("activation_checkpointing.contiguous_memory_optimization", DS_BOOL, "false",
               "memory is allocated only once"),
-    REFUSED("activation_checkpointing.cpu_checkpointing", DS_BOOL, "false", NULL),
+    WORKS("activation_checkpointing.cpu_checkpointing", DS_BOOL, "false", cpu_checkpointing),
     NO_EFFECT("activation_checkpointing.number_checkpoints", DS_COUNT, "null",
               "--activation_checkpointing keeps the input of every block"),
     NO_EFFECT("activation_checkpointing.synchronize_checkpoint_boundary", DS_BOOL, "false",

@@ -50,6 +50,7 @@ struct ops *ops_cuda_new(enum dtype type, void *stream, struct error *err)
     norm_fill(&cuda->ops);
     loss_fill(&cuda->ops);
     attention_fill(&cuda->ops);
+    park_fill(&cuda->ops);
     cuda->products = products_cuda_new(&cuda->stream, type);
     if (ops_check(&cuda->ops, err) == 0)
         return &cuda->ops;
@@ -62,6 +63,7 @@ static void ops_free(struct ops *ops)
     struct ops_cuda *cuda = (struct ops_cuda *)ops;
 
     stream_clear(&cuda->stream);
+    park_clear(cuda);
     products_cuda_free(cuda->products);
     cudaFree(cuda->columns);
     cudaFree(cuda->losses);

@@ -20,6 +20,8 @@ struct ops_cuda {
     size_t                  losses_room;
     struct loss_sum        *loss;
     bool                    has_tensor_cores;
+    cudaStream_t            copies; /* used by park.cu; NULL: there was no copy */
+    cudaEvent_t             computed, copied[OPS_LANES];
 };
 
 void loops_fill(struct ops *ops);
@@ -28,6 +30,8 @@ void embed_fill(struct ops *ops);
 void norm_fill(struct ops *ops);
 void loss_fill(struct ops *ops);
 void attention_fill(struct ops *ops);
+void park_fill(struct ops *ops);
+void park_clear(struct ops_cuda *cuda);
 
 static inline struct stream *stream_of(struct ops *ops)
 {

@@ -58,12 +58,13 @@ void model_use_frozen(struct model *model, void *frozen)
 }
 
 int model_activations(struct model *model, int64_t sequences, int64_t length, size_t *bytes,
-                      struct error *err)
+                      size_t *parked, struct error *err)
 {
     if (check_size(model, sequences, length, err) < 0 ||
         model_run_fit(model, (int)sequences, (int)length, err) < 0)
         return -1;
     *bytes = model->run->bytes;
+    *parked = model->run->parked_bytes;
     return 0;
 }
 
@@ -173,14 +174,17 @@ static int forward_layers(struct model *model, const struct model_batch *batch,
 
     if (enter(model, 0, MODEL_FORWARD, err) < 0)
         return -1;
+    park_before(model, 0);
     model->family->embed(model, batch);
     if (leave(model, 0, MODEL_FORWARD, err) < 0)
         return -1;
     for (i = 0; i < blocks; i++) {
         if (enter(model, i + 1, MODEL_FORWARD, err) < 0)
             return -1;
+        park_before(model, i + 1);
         model->family->block(model, i + 1, &run->block[i],
                              i + 1 < blocks ? run->block[i + 1].in : run->out);
+        park_after(model, i);
         if (leave(model, i + 1, MODEL_FORWARD, err) < 0)
             return -1;
     }
@@ -262,14 +266,17 @@ static void head_forward(struct model *model, int first, int count)
 }
 
 /* A block's input is the output of the layer before it. */
-void model_name_bad(const struct model *model, struct error *where)
+void model_name_bad(struct model *model, struct error *where)
 {
     const struct model_run *run = model->run;
     const int               blocks = model->config.blocks;
     int                     i;
 
-    for (i = 0; i < blocks && !has_bad(model, run->block[i].in); i++)
-        ;
+    for (i = 0; i < blocks; i++) {
+        park_back(model, i);
+        if (has_bad(model, run->block[i].in))
+            break;
+    }
     if (i == blocks && !has_bad(model, run->out))
         err_set(where, "the head");
     else if (i == 0)
@@ -343,6 +350,7 @@ static void block_backward(struct model *model, int layer)
 {
     struct model_run *run = model->run;
 
+    park_back(model, layer - 1);
     if (model->recomputes && layer < model->config.blocks)
         model->family->block(model, layer, &run->block[layer - 1], run->again);
     model->family->block_backward(model, layer, &run->block[layer - 1]);

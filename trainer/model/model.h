@@ -131,6 +131,7 @@ struct model {
     bool     drops; /* do the dropout that config asks for */
     uint64_t drop_seed;
     bool     recomputes; /* keep only each block's input, and compute the rest again */
+    bool     parks;      /* if so, keep these inputs in the host's memory */
     int      head_rows;  /* tokens whose logits are in memory at a time */
 
     struct model_hooks hooks;
@@ -172,12 +173,12 @@ const void *model_logits(struct model *model, struct error *err);
 
 /* Call it if the loss is not finite: names the first layer whose output is not finite, as in
  * "block 3 of 12". */
-void model_name_bad(const struct model *model, struct error *where);
+void model_name_bad(struct model *model, struct error *where);
 
-/* Allocates memory for batches of this size. bytes: what a pass keeps of its blocks. -1 with
- * err. */
+/* Allocates memory for batches of this size. bytes: what a pass keeps of its blocks; parked: and
+ * in the host's memory. -1 with err. */
 int model_activations(struct model *model, int64_t sequences, int64_t length, size_t *bytes,
-                      struct error *err);
+                      size_t *parked, struct error *err);
 
 /* Computes the initial values of count elements of the flat array, from first on. Each value
  * depends only on seed, the parameter's name, and the element's number in it: so any partition

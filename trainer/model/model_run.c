@@ -11,6 +11,9 @@
 
 static bool  fits(const struct model *model, int sequences, int length);
 static void  make_blocks(struct model *model);
+static void  make_parked(struct model *model);
+static size_t in_bytes(const struct model *model);
+static void  bring(struct model *model, int block);
 static void  make_block(struct model *model, struct block_run *block);
 static void  make_gradients(struct model *model);
 static void  make_adapters(struct model *model);
@@ -37,8 +40,10 @@ int model_run_fit(struct model *model, int sequences, int length, struct error *
     run->rows = sequences * length;
     run->drops = model->drops;
     run->recomputes = model->recomputes;
+    run->parks = model->recomputes && model->parks;
     make_blocks(model);
     run->bytes = run->taken;
+    run->parked_bytes = run->parks ? (size_t)model->config.blocks * in_bytes(model) : 0;
     if (model->family == &bert_family) {
         run->embedded = rows_of(model, width);
         run->stats = stats_of(model, 1);
@@ -60,7 +65,8 @@ static bool fits(const struct model *model, int sequences, int length)
     const struct model_run *run = model->run;
 
     return run->sequences == sequences && run->length == length && run->drops == model->drops &&
-           run->recomputes == model->recomputes;
+           run->recomputes == model->recomputes &&
+           run->parks == (model->recomputes && model->parks);
 }
 
 /* With recomputing, all blocks share the memory of one, except for their inputs. */
@@ -76,10 +82,30 @@ static void make_blocks(struct model *model)
             run->block[i] = run->block[0];
         else
             make_block(model, &run->block[i]);
-        run->block[i].in = rows_of(model, width);
+        run->block[i].in = run->parks && i >= OPS_LANES ? run->block[i - OPS_LANES].in
+                                                        : rows_of(model, width);
     }
     if (model->recomputes)
         run->again = rows_of(model, width);
+    if (run->parks)
+        make_parked(model);
+}
+
+static void make_parked(struct model *model)
+{
+    struct model_run *run = model->run;
+    int               i;
+
+    run->parked = xcalloc((size_t)model->config.blocks, sizeof *run->parked);
+    for (i = 0; i < model->config.blocks; i++)
+        run->parked[i] = model->ops->host_alloc(model->ops, in_bytes(model));
+    for (i = 0; i < OPS_LANES; i++)
+        run->there[i] = -1;
+}
+
+static size_t in_bytes(const struct model *model)
+{
+    return (size_t)model->run->rows * (size_t)model->config.width * dtype_size(model->type);
 }
 
 static void make_block(struct model *model, struct block_run *block)
@@ -237,11 +263,16 @@ void model_run_free(struct model *model)
 static void release_run(struct model *model)
 {
     struct model_run *run = model->run;
+    int               i;
 
     while (run->memory_count > 0)
         model->ops->release(model->ops, run->memory[--run->memory_count]);
+    for (i = 0; run->parked != NULL && i < model->config.blocks; i++)
+        model->ops->host_release(model->ops, run->parked[i]);
+    free(run->parked);
     free(run->memory);
     free(run->block);
+    run->parked = NULL;
     run->memory = NULL;
     run->block = NULL;
     run->taken = 0;
@@ -262,6 +293,49 @@ static void release_head(struct model *model)
     ops->release(ops, head->losses);
     ops->release(ops, head->logits);
     head->room = 0;
+}
+
+/* ---- inputs on the host ---- */
+
+void park_before(struct model *model, int block)
+{
+    const int lane = block % OPS_LANES;
+
+    if (!model->run->parks || block == model->config.blocks)
+        return;
+    model->ops->settle(model->ops, lane);
+    model->run->there[lane] = block;
+}
+
+void park_after(struct model *model, int block)
+{
+    struct model_run *run = model->run;
+
+    if (run->parks)
+        model->ops->park(model->ops, block % OPS_LANES, run->parked[block], run->block[block].in,
+                         in_bytes(model));
+}
+
+void park_back(struct model *model, int block)
+{
+    if (!model->run->parks)
+        return;
+    bring(model, block);
+    model->ops->settle(model->ops, block % OPS_LANES);
+    if (block > 0)
+        bring(model, block - 1);
+}
+
+static void bring(struct model *model, int block)
+{
+    struct model_run *run = model->run;
+    const int         lane = block % OPS_LANES;
+
+    if (run->there[lane] == block)
+        return;
+    model->ops->bring(model->ops, lane, run->block[block].in, run->parked[block],
+                      in_bytes(model));
+    run->there[lane] = block;
 }
 
 bool model_is_llama(const struct model *model)

@@ -69,7 +69,10 @@ struct model_run {
     void            **memory; /* all of the above from ops->alloc, except the head's */
     int               memory_count;
     size_t            taken, bytes; /* of memory; of only the blocks' activations */
-    bool              drops, recomputes; /* the settings that memory was allocated for */
+    size_t            parked_bytes;
+    void            **parked;   /* each block's input on the host; NULL: they are in the blocks */
+    int               there[OPS_LANES]; /* the block whose input is in the lane; -1: none */
+    bool              drops, recomputes, parks; /* the settings that memory was allocated for */
 };
 
 /* Layer 0 is the embeddings, layers 1 to blocks are the blocks, and layer blocks + 1 is the
@@ -209,6 +212,13 @@ void words_backward(struct model *model, int layer, struct head_run *head);
 /* Allocates memory for a batch of this size, and keeps it until a batch of another size
  * comes. */
 int model_run_fit(struct model *model, int sequences, int length, struct error *err);
+/* With model->parks, the blocks' inputs, counted from 0, take turns in the memory of two. Call
+ * park_before() before a block's input is computed, and park_after() when the block has used it.
+ * park_back() makes it be there again, and begins to bring that of the block before it. */
+void park_before(struct model *model, int block);
+void park_after(struct model *model, int block);
+void park_back(struct model *model, int block);
+
 /* Allocates memory for the logits of count tokens at a time. */
 int head_run_fit(struct model *model, int count, struct error *err);
 void model_run_free(struct model *model);

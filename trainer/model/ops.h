@@ -64,6 +64,8 @@ struct qkv {
     int   q_row, k_row, v_row;
 };
 
+#define OPS_LANES 2
+
 enum gelu { GELU_ERF, GELU_TANH };
 
 /* A row has several vectors side by side, which are normed one by one, with the same weight. */
@@ -98,6 +100,16 @@ struct ops {
     /* Copy from and to the host's memory; finished on return. */
     void (*read)(struct ops *ops, void *host, const void *memory, size_t bytes);
     void (*write)(struct ops *ops, void *memory, const void *host, size_t bytes);
+
+    /* Memory of the host for park and bring; NULL after a failure. */
+    void *(*host_alloc)(struct ops *ops, size_t bytes);
+    void (*host_release)(struct ops *ops, void *memory);
+    /* Copy to that memory and back, after all earlier operations. Later ones run beside the copy
+     * until settle(): those after it see its data, and may overwrite what it has read. A lane,
+     * below OPS_LANES, has one copy at a time. */
+    void (*park)(struct ops *ops, int lane, void *host, const void *memory, size_t bytes);
+    void (*bring)(struct ops *ops, int lane, void *memory, const void *host, size_t bytes);
+    void (*settle)(struct ops *ops, int lane);
 
     /* bias, one row of c, may be NULL. */
     void (*matmul)(struct ops *ops, const struct matmul *shape, const void *a, const void *b,

@@ -11,7 +11,7 @@
 static void note_if(struct ds_config *config, bool is_asked, const char *path, const char *text);
 static bool is_other(int asked, enum ds_dtype type);
 
-void limits_note(struct ds_config *config, bool on_gpu)
+void limits_note(struct ds_config *config, bool on_gpu, bool recomputes)
 {
     const struct ds_zero *zero = &config->zero;
     const enum ds_dtype   type = ds_config_dtype(config);
@@ -20,6 +20,11 @@ void limits_note(struct ds_config *config, bool on_gpu)
             "zero_optimization.offload_optimizer.device", ON_CPU);
     note_if(config, !on_gpu && zero->param.device == DS_DEVICE_CPU,
             "zero_optimization.offload_param.device", ON_CPU);
+    note_if(config, !on_gpu && config->cpu_checkpointing,
+            "activation_checkpointing.cpu_checkpointing", ON_CPU);
+    note_if(config, on_gpu && config->cpu_checkpointing && !recomputes,
+            "activation_checkpointing.cpu_checkpointing",
+            NO_EFFECT "only with --activation_checkpointing are inputs of blocks kept");
     note_if(config, is_other(config->communication_data_type, type), "communication_data_type",
             NO_EFFECT "gradients are sent in the model's type");
     note_if(config, is_other(config->grad_accum_dtype, type), "data_types.grad_accum_dtype",

@@ -6,7 +6,8 @@
 
 #include "config/ds_config.h"
 
-/* Adds a note for each such setting. These settings change the weights little or not at all. */
-void limits_note(struct ds_config *config, bool on_gpu);
+/* Adds a note for each such setting. These settings change the weights little or not at all.
+ * recomputes: --activation_checkpointing is given. */
+void limits_note(struct ds_config *config, bool on_gpu, bool recomputes);
 
 #endif

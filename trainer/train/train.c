@@ -43,7 +43,7 @@ struct train {
     struct model        *model;
     struct lora          lora;   /* rank 0: no adapters */
     const char          *from; /* the model's directory; NULL: its shape has a name */
-    size_t               activations; /* bytes */
+    size_t               activations, parked; /* bytes, of a pass; parked: on the host */
     struct samples       samples;
     struct data_shards  *shards; /* NULL: no --data-shards */
     struct zero_device  *device; /* NULL: zero uses the CPU */
@@ -172,7 +172,7 @@ static int read_config(struct train *train, struct error *err)
         (strcmp(train->options.lr_scale, "ranks") == 0 &&
          ds_config_lr_scale(train->config, &train->step.lr_scale, err) < 0))
         return -1;
-    limits_note(train->config, train->world.on_gpu);
+    limits_note(train->config, train->world.on_gpu, train->options.activation_checkpointing);
     for (i = 0; i < train->config->notes.count && train->world.rank == 0; i++)
         fprintf(stderr, "muster-train: %s\n", train->config->notes.item[i]);
     return 0;
@@ -195,8 +195,9 @@ static int make_model(struct train *train, struct error *err)
         return -1;
     train->model->drops = true;
     train->model->recomputes = train->options.activation_checkpointing;
+    train->model->parks = train->config->cpu_checkpointing && train->world.on_gpu;
     return model_activations(train->model, train->config->micro_batch_size,
-                             train->options.length, &train->activations, err);
+                             train->options.length, &train->activations, &train->parked, err);
 }
 
 /* With adapters, or with frozen parameters, if asked for. */
@@ -407,7 +408,10 @@ static void tell_plan(const struct train *train)
     zero_memory_print(train->zero, stdout);
     if (train->frozen != NULL)
         zero_memory_print(train->frozen, stdout);
-    printf("%.2f MiB of activations per pass\n", (double)train->activations / (1 << 20));
+    printf("%.2f MiB of activations per pass", (double)train->activations / (1 << 20));
+    if (train->parked > 0)
+        printf(", and %.2f on the host", (double)train->parked / (1 << 20));
+    putchar('\n');
     fflush(stdout);
 }
 

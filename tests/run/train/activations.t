@@ -20,4 +20,8 @@ train 1
 is "DeepSpeed's keys for it are known" "$rc" 0
 ok "... and said to have no effect" \
     grep -q 'ds.json:1: .*number_checkpoints.*keeps the input of every block' err
+config '"activation_checkpointing": { "cpu_checkpointing": true },'
+train 1 --activation_checkpointing
+is "on CPUs they are on the host already: 0" "$rc" 0
+ok "... which is said" grep -q 'ds.json:1: .*cpu_checkpointing.*all data is in host memory' err
 finish

@@ -87,6 +87,21 @@ train cuda 1 2 "$offload" '' --lora $lora
 curve >cuda
 ok "adapters, stage 2 with offload: the CPU's curve" alike cpu.lora cuda 2e-5
 
+# Inputs of blocks are kept on the host, where the configuration says so.
+train cuda 2 2 '' '' --activation_checkpointing --blocks 12 --width 32
+curve >kept
+sed -n 's/ MiB of activations per pass//p' out >kept.size
+train cuda 2 2 '' '"activation_checkpointing": { "cpu_checkpointing": true },' \
+    --activation_checkpointing --blocks 12 --width 32
+curve >parked
+ok "cpu_checkpointing: the same curve" cmp kept parked
+ok "... in less of the GPU's memory" awk 'FNR == NR { kept = $1; next }
+    / MiB of activations per pass, and 0.0[1-9] on the host$/ { less = $1 < kept }
+    END { exit !less }' kept.size out
+train cuda 1 2 '' '"activation_checkpointing": { "cpu_checkpointing": true },'
+ok "... needs --activation_checkpointing, which is said" grep -q \
+    'ds.json:1: .*cpu_checkpointing.*only with --activation_checkpointing' err
+
 # From two GPUs to a CPU, and back to one.
 train cuda 2 3 "$offload_param" '' --steps 2 --checkpoint_dir "$PWD/save"
 curve >moved

@@ -27,6 +27,8 @@ static void             *ops_alloc(struct ops *ops, size_t bytes);
 static void              ops_release(struct ops *ops, void *memory);
 static void              ops_read(struct ops *ops, void *host, const void *memory, size_t bytes);
 static void              ops_write(struct ops *ops, void *memory, const void *host, size_t bytes);
+static void              ops_park(struct ops *ops, int lane, void *to, const void *from, size_t bytes);
+static void              ops_settle(struct ops *ops, int lane);
 static void              matmul(struct ops *ops, const struct matmul *shape, const void *a,
                                 const void *b, const void *bias, void *c);
 static int               ops_check(struct ops *ops, struct error *err);
@@ -55,6 +57,11 @@ struct ops *ops_cpu_new(enum dtype type, struct error *err)
     cpu->ops.release = ops_release;
     cpu->ops.read = ops_read;
     cpu->ops.write = ops_write;
+    cpu->ops.host_alloc = ops_alloc;
+    cpu->ops.host_release = ops_release;
+    cpu->ops.park = ops_park;
+    cpu->ops.bring = ops_park;
+    cpu->ops.settle = ops_settle;
     cpu->ops.matmul = matmul;
     cpu->ops.check = ops_check;
     cpu->ops.free = ops_free;
@@ -135,6 +142,20 @@ static void ops_write(struct ops *ops, void *memory, const void *host, size_t by
 {
     (void)ops;
     memcpy(memory, host, bytes);
+}
+
+/* The model's memory is the host's, so this is of use to tests only. */
+static void ops_park(struct ops *ops, int lane, void *to, const void *from, size_t bytes)
+{
+    (void)ops;
+    (void)lane;
+    memcpy(to, from, bytes);
+}
+
+static void ops_settle(struct ops *ops, int lane)
+{
+    (void)ops;
+    (void)lane;
 }
 
 static void matmul(struct ops *ops, const struct matmul *shape, const void *a, const void *b,

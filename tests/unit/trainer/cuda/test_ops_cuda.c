@@ -195,7 +195,8 @@ struct outcome {
 };
 
 /* Two passes, whose gradients are added. */
-static struct outcome run_model(struct ops *ops, const struct model_config *config)
+static struct outcome run_model(struct ops *ops, const struct model_config *config,
+                                bool recomputes, bool parks)
 {
     struct error   err = { "" };
     struct outcome o = { .model = model_new(config, ops, &err) };
@@ -216,6 +217,8 @@ static struct outcome run_model(struct ops *ops, const struct model_config *conf
     ops->zero(ops, grads, bytes);
     model_use_arrays(o.model, params, grads);
     o.model->drops = true;
+    o.model->recomputes = recomputes;
+    o.model->parks = parks;
     for (pass = 0; pass < 2; pass++)
         if (model_forward(o.model, &tiny_batch, &err) < 0 ||
             model_backward(o.model, 1, &o.loss, &err) < 0)
@@ -235,7 +238,8 @@ static struct outcome run_model(struct ops *ops, const struct model_config *conf
 static void compare_layers(enum dtype type, const struct model_config *config, double tolerance)
 {
     struct ops    *ops = new_ops(type), *cpu = subject_ops(type);
-    struct outcome got = run_model(ops, config), want = run_model(cpu, config);
+    struct outcome got = run_model(ops, config, false, false);
+    struct outcome want = run_model(cpu, config, false, false);
     double         length, far, d;
     size_t         i;
     int            layer;
@@ -276,6 +280,31 @@ static void test_layers(void **state)
     }
 }
 
+/* Inputs of blocks that were on the host are those that stayed. */
+static void test_parked(void **state)
+{
+    struct ops         *ops = new_ops(DTYPE_BFLOAT16);
+    struct model_config config;
+    struct outcome      kept, parked;
+    size_t              m;
+
+    (void)state;
+    for (m = 0; m < TINY; m++) {
+        config = tiny[m];
+        config.blocks = 5;
+        config.hidden_dropout = 0.1;
+        kept = run_model(ops, &config, true, false);
+        parked = run_model(ops, &config, true, true);
+        assert_true(kept.loss == parked.loss);
+        assert_memory_equal(kept.grads, parked.grads, kept.model->count * sizeof *kept.grads);
+        free(kept.grads);
+        free(parked.grads);
+        model_free(kept.model);
+        model_free(parked.model);
+    }
+    ops->free(ops);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +315,7 @@ int main(void)
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_layers),
+        cmocka_unit_test(test_parked),
     };
 
     return cmocka_run_group_tests(tests, open_stream, close_stream);

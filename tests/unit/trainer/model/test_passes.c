@@ -107,7 +107,7 @@ static void test_recompute(void **state)
     struct model_config     config;
     struct fixture          kept, again;
     struct error            err;
-    size_t                  m, i, kept_bytes, again_bytes;
+    size_t                  m, i, kept_bytes, again_bytes, parked;
 
     (void)state;
     for (m = 0; m < TINY; m++) {
@@ -123,11 +123,55 @@ static void test_recompute(void **state)
             fixture_back(&again, 0.5);
             assert_memory_equal(kept.grads, again.grads,
                                 kept.model->count * dtype_size(types[i]));
-            assert_int_equal(model_activations(kept.model, 8, 5, &kept_bytes, &err), 0);
-            assert_int_equal(model_activations(again.model, 8, 5, &again_bytes, &err), 0);
+            assert_int_equal(model_activations(kept.model, 8, 5, &kept_bytes, &parked, &err), 0);
+            assert_int_equal(parked, 0);
+            assert_int_equal(model_activations(again.model, 8, 5, &again_bytes, &parked, &err),
+                             0);
+            assert_int_equal(parked, 0);
             assert_true(again_bytes < kept_bytes / 2);
             fixture_drop(&kept);
             fixture_drop(&again);
+        }
+    }
+}
+
+/* So do those whose inputs are parked on the host, in any order of passes, and keep still less. */
+static void test_parked(void **state)
+{
+    struct model_config config;
+    struct fixture      kept, parked;
+    struct error        err;
+    size_t              m, bytes, parked_bytes, rows_bytes;
+    int                 blocks;
+
+    (void)state;
+    for (m = 0; m < TINY; m++) {
+        for (blocks = 1; blocks < 7; blocks++) {
+            config = with_dropout(&tiny[m]);
+            config.blocks = blocks;
+            fixture_make(&kept, &config, DTYPE_DOUBLE);
+            fixture_make(&parked, &config, DTYPE_DOUBLE);
+            kept.model->recomputes = parked.model->recomputes = parked.model->parks = true;
+            assert_true(fixture_loss(&kept) == fixture_loss(&parked));
+            fixture_back(&kept, 0.5);
+            assert_true(fixture_loss(&parked) == fixture_loss(&parked));
+            model_name_bad(parked.model, &err);
+            assert_string_equal(err.text, "the head"); /* no layer before it is bad */
+            fixture_back(&parked, 0.5);
+            assert_memory_equal(kept.grads, parked.grads, kept.model->count * sizeof(double));
+            rows_bytes = (size_t)(SEQUENCES * LENGTH * config.width) * sizeof(double);
+            assert_int_equal(model_activations(kept.model, SEQUENCES, LENGTH, &bytes,
+                                               &parked_bytes, &err), 0);
+            kept.model->parks = true;
+            assert_int_equal(model_activations(kept.model, SEQUENCES, LENGTH, &parked_bytes,
+                                               &parked_bytes, &err), 0);
+            assert_int_equal(parked_bytes, (size_t)blocks * rows_bytes);
+            assert_int_equal(model_activations(kept.model, SEQUENCES, LENGTH, &rows_bytes,
+                                               &parked_bytes, &err), 0);
+            assert_int_equal(bytes - rows_bytes,
+                             blocks < 2 ? 0 : (size_t)(blocks - 2) * parked_bytes / (size_t)blocks);
+            fixture_drop(&kept);
+            fixture_drop(&parked);
         }
     }
 }
@@ -352,6 +396,7 @@ int main(void)
         cmocka_unit_test(test_gradients),
         cmocka_unit_test(test_dropout),
         cmocka_unit_test(test_recompute),
+        cmocka_unit_test(test_parked),
         cmocka_unit_test(test_bad),
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_no_targets),
