@@ -5,7 +5,7 @@
  * The scale is alpha / rank or, with rslora, alpha / sqrt(rank) (arXiv:2312.03732). Names and
  * meaning of all that are PEFT's.
  *
- *     lora_parse, or adapter_config_parse (adapter.h) -> model_new_tuned -> lora_clear
+ *     lora_parse -> model_new_tuned -> lora_clear
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_LORA_H

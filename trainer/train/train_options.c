@@ -48,8 +48,7 @@ static const struct option_row {
       "the last step [once through the data]" },
     { "length", KIND_NUMBER, FIELD(length), 1, 1 << 20, "64", "N", "tokens per sample" },
     { "lora", KIND_TEXT, FIELD(lora), 0, 0, NULL, "SPEC",
-      "train adapters, as r=16,alpha=32,targets=q_proj,v_proj;\n"
-      "or continue one, from PEFT's directory" },
+      "train adapters only: r=16,alpha=32,targets=q_proj,v_proj" },
     { "freeze", KIND_TEXT, FIELD(freeze), 0, 0, NULL, "REGEX",
       "do not train parameters whose names match" },
     { "lr-scale", KIND_TEXT, FIELD(lr_scale), 0, 0, "none", "BY",
@@ -166,6 +165,8 @@ static int judge(const struct train_options *options, struct error *err)
         return err_set(err, "--data is missing");
     if (options->tag != NULL && options->checkpoint_dir == NULL)
         return err_set(err, "--tag needs --checkpoint_dir");
+    if (options->lora != NULL && options->export != NULL)
+        return err_set(err, "--export: adapters cannot be exported yet, only saved in checkpoints");
     if (options->lora != NULL && options->freeze != NULL)
         return err_set(err, "--freeze: with --lora, all but the adapters is frozen already; "
                             "modules_to_save= names what else is trained");

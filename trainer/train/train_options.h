@@ -20,7 +20,7 @@ struct train_options {
     const char *export;         /* NULL: do not export the weights */
     const char *tag;            /* the checkpoint to resume from; NULL: the latest */
     const char *lr_scale;       /* "none", "ranks" */
-    const char *lora;           /* adapters, see lora.h; or PEFT's directory or file; NULL: none */
+    const char *lora;           /* adapters, as lora.h has them; NULL: none */
     const char *freeze;         /* a regular expression; NULL: freeze nothing */
     int64_t     steps;          /* the last step; 0: once through the data */
     int64_t     length;         /* tokens per sample */

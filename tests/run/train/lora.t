@@ -147,6 +147,7 @@ bad 1 '--lora: targets: no linear layer of a block of this model is named c_attn
 bad 1 "--freeze '(': " --freeze '('
 bad 1 '--freeze: no parameter is frozen: no name has a match' --freeze wte
 bad 1 '--freeze: every parameter is frozen: there is nothing to train' --freeze .
+bad 2 '--export: adapters cannot be exported yet' --lora r=4 --export "$PWD/x"
 bad 2 '--freeze: with --lora, all but the adapters is frozen already' --freeze x --lora r=4
 is "nothing is left of the files" "$(ls -A nvme)" ""
 ok "nothing is left" no_leftovers

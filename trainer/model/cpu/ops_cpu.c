@@ -27,7 +27,8 @@ static void             *ops_alloc(struct ops *ops, size_t bytes);
 static void              ops_release(struct ops *ops, void *memory);
 static void              ops_read(struct ops *ops, void *host, const void *memory, size_t bytes);
 static void              ops_write(struct ops *ops, void *memory, const void *host, size_t bytes);
-static void              ops_park(struct ops *ops, int lane, void *to, const void *from, size_t bytes);
+static void              ops_park(struct ops *ops, int lane, void *to, const void *from,
+                                  size_t bytes);
 static void              ops_settle(struct ops *ops, int lane);
 static void              matmul(struct ops *ops, const struct matmul *shape, const void *a,
                                 const void *b, const void *bias, void *c);
