@@ -41,7 +41,7 @@ static double time_step(struct model *model, const struct model_batch *batch);
 static double time_products(struct ops *ops);
 static void   note(struct ops *ops, const struct matmul *shape, const void *a, const void *b,
                    const void *bias, void *c);
-static void   die(const struct error *err);
+static void   die(const struct error *err) __attribute__((noreturn));
 
 int main(int argc, char **argv)
 {
