@@ -131,6 +131,81 @@ static void gelu_backward(struct ops *ops, enum gelu kind, void *dx, const void 
         each<tanh_slope_of, T>(ops, "gelu backward", dx, dout, x, count);
 }
 
+/* ---- quantized weights ---- */
+
+#define EIGHT 8 /* elements, which a thread decodes: one or two words of codes */
+
+static __device__ inline void eight_of_int8(float v[EIGHT], const uint32_t codes[2], float scale)
+{
+    int k;
+
+    UNROLL
+    for (k = 0; k < EIGHT; k++)
+        v[k] = (float)(int8_t)(codes[k / 4] >> 8 * (k % 4)) * QUANT_INT8_STEP * scale;
+}
+
+/* The first of two elements is in the high bits of its byte. */
+static __device__ inline void eight_of_nf4(float v[EIGHT], uint32_t codes, float scale,
+                                           const float *table)
+{
+    int k;
+
+    UNROLL
+    for (k = 0; k < EIGHT; k++)
+        v[k] = table[codes >> (8 * (k / 2) + 4 * (1 - k % 2)) & 15] * scale;
+}
+
+/* words: of a block. Its scale and codes are words, so that a warp's threads read words side by
+ * side. Numbers of the table come from shared memory, where a warp can take any of them at once. */
+template <typename T, int N>
+static __global__ void dequantize_kernel(enum quant kind, T *out, const uint32_t *packed,
+                                         int words, size_t count)
+{
+    static constexpr float nf4[16] = QUANT_NF4_VALUES;
+    float                 *table = shared_memory();
+    float                  v[EIGHT];
+    size_t                 i;
+    int                    k, j;
+
+    if (threadIdx.x < 16)
+        table[threadIdx.x] = nf4[threadIdx.x];
+    __syncthreads();
+    for (i = thread_number() * EIGHT; i < count; i += thread_count() * EIGHT) {
+        const uint32_t *block = packed + i / QUANT_BLOCK * words;
+        const float     scale = *(const float *)block;
+        const int       eighth = (int)(i % QUANT_BLOCK) / EIGHT;
+
+        if (kind == QUANT_INT8)
+            eight_of_int8(v, block + 1 + 2 * eighth, scale);
+        else
+            eight_of_nf4(v, block[1 + eighth], scale, table);
+        UNROLL
+        for (k = 0; k < EIGHT; k += N) {
+            if (i + k + N <= count) {
+                store_pack<N>(out + i + k, v + k);
+                continue;
+            }
+            UNROLL
+            for (j = k; j < k + N; j++)
+                if (i + j < count)
+                    store(&out[i + j], v[j]);
+        }
+    }
+}
+
+template <typename T>
+static void dequantize(struct ops *ops, enum quant kind, void *out, const void *packed,
+                       size_t count)
+{
+    const bool is_whole = is_packed<T>(address(out), 0);
+
+    stream_launch(stream_of(ops), "dequantize",
+                  is_whole ? dequantize_kernel<T, PACK(T)> : dequantize_kernel<T, 1>,
+                  loop_blocks((count + EIGHT - 1) / EIGHT), LOOP_THREADS, 16 * sizeof(float), kind,
+                  (T *)out, (const uint32_t *)packed,
+                  (int)(quant_block_bytes(kind) / sizeof(uint32_t)), count);
+}
+
 /* ---- dropout ---- */
 
 #define FOUR 4 /* elements, whose random words come from one counter */
@@ -180,6 +255,7 @@ template <typename T> static void fill(struct ops *ops)
     ops->scale = scale<T>;
     ops->gelu = gelu<T>;
     ops->gelu_backward = gelu_backward<T>;
+    ops->dequantize = dequantize<T>;
     ops->dropout = dropout<T>;
 }
 

@@ -22,6 +22,7 @@
 
 #include "comm/dtype.h"
 #include "err.h"
+#include "model/quant.h"
 
 /* c = a b, row-major, for every pair of batch indices. Strides are in elements. */
 struct matmul {
@@ -151,6 +152,10 @@ struct ops {
     void (*swiglu)(struct ops *ops, void *out, const void *x, int rows, int width);
     void (*swiglu_backward)(struct ops *ops, void *dx, const void *dout, const void *x, int rows,
                             int width);
+
+    /* Decodes count elements of whole blocks (quant.h). packed is at a multiple of 4. */
+    void (*dequantize)(struct ops *ops, enum quant kind, void *out, const void *packed,
+                       size_t count);
 
     /* each: elements per sequence. out may be x. It is its own backward pass. */
     void (*dropout)(struct ops *ops, const struct dropout *drop, void *out, const void *x,

@@ -554,6 +554,7 @@ static void scatter(struct ops *ops, void *out, const void *x, const int32_t *in
 }
 
 #include "model/cpu/attention_template.h"
+#include "model/cpu/dequantize_template.h"
 
 const struct ops TABLE = {
     .type = ELEM_TYPE,
@@ -571,6 +572,7 @@ const struct ops TABLE = {
     .gelu_backward = gelu_backward,
     .swiglu = swiglu,
     .swiglu_backward = swiglu_backward,
+    .dequantize = dequantize,
     .dropout = dropout,
     .attention_bytes = attention_bytes,
     .attention = attention,

@@ -8,9 +8,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
+#include "model/quant.h"
 #include "unit/trainer/model/op_subjects.h"
 #include "xalloc.h"
 
@@ -135,6 +137,7 @@ static void compare(const struct subject *subject, const char *what, struct ops 
 void subjects_compare(struct ops *ops, double tolerance)
 {
     subjects_compare_these(subjects, all_subjects, ops, tolerance);
+    dequantize_compare(ops);
 }
 
 void subjects_compare_these(const struct subject *these, size_t count, struct ops *ops,
@@ -160,6 +163,51 @@ void subjects_compare_these(const struct subject *these, size_t count, struct op
         subject_drop(&want, exact);
     }
     exact->free(exact);
+}
+
+/* The codes are at no more than a multiple of 4; out begins shift elements after an allocation, and
+ * what is beside it stays 0. */
+static void compare_decoded(struct ops *ops, enum quant kind, size_t count, size_t shift)
+{
+    const size_t size = dtype_size(ops->type), bytes = quant_bytes(kind, count);
+    float       *values = xcalloc(count, sizeof *values);
+    char        *packed = xcalloc(1, bytes), *want = xcalloc(count + 2, size);
+    char        *got = xcalloc(count + 2, size);
+    char        *codes = ops->alloc(ops, bytes + 4), *out = ops->alloc(ops, (count + 2) * size);
+    uint64_t     random = count;
+    size_t       i;
+
+    for (i = 0; i < count; i++)
+        values[i] = i / QUANT_BLOCK % 3 == 2 ? 0 : (float)subject_number(&random);
+    assert_int_equal(quant_encode(kind, values, count, packed), count);
+    quant_decode(kind, packed, count, values);
+    for (i = 0; i < count; i++)
+        put(ops->type, want, shift + i, (double)values[i]);
+    ops->write(ops, codes + 4, packed, bytes);
+    ops->zero(ops, out, (count + 2) * size);
+    ops->dequantize(ops, kind, out + shift * size, codes + 4, count);
+    ops->read(ops, got, out, (count + 2) * size);
+    subject_fine(ops);
+    if (memcmp(got, want, (count + 2) * size) != 0)
+        fail_msg("%s, %s: %zu elements of %s, from element %zu, are not as quant.c decodes them",
+                 ops->name, dtype_name(ops->type), count, quant_name(kind), shift);
+    ops->release(ops, codes);
+    ops->release(ops, out);
+    free(values);
+    free(packed);
+    free(want);
+    free(got);
+}
+
+void dequantize_compare(struct ops *ops)
+{
+    static const size_t counts[] = { 1, 2, 9, 63, 64, 65, 127, 192, 1000, 40003 };
+    size_t              i;
+
+    for (i = 0; i < 2 * sizeof counts / sizeof counts[0]; i++) {
+        compare_decoded(ops, QUANT_INT8, counts[i / 2], i % 2);
+        compare_decoded(ops, QUANT_NF4, counts[i / 2], i % 2);
+    }
 }
 
 /* bits: at, bt, add, whether there is a bias, whether there are two products. */

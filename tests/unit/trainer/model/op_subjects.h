@@ -62,10 +62,13 @@ void subject_attend_backward(struct ops *ops, const struct attention *s, void *r
         subject_attend_backward(ops, &NAME, in[0], dout, din[0]);                                \
     }
 
-/* All subjects, or these, with what double gives. */
+/* All subjects, or these, with what double gives; with all subjects, dequantize_compare(), too. */
 void subjects_compare(struct ops *ops, double tolerance);
 void subjects_compare_these(const struct subject *these, size_t count, struct ops *ops,
                             double tolerance);
+
+/* Quantized weights of both kinds and several lengths, bit for bit, with what quant.c decodes. */
+void dequantize_compare(struct ops *ops);
 
 /* Products of floats in every combination of transposes, sums and batches, likewise. */
 void products_compare(struct ops *ops);
