@@ -116,7 +116,9 @@ static bool are_adjacent(const struct model *model, int layer, int number)
 {
     const struct model_param *b = param_at(model, layer, number), *a = b - 1;
 
-    return a->is_frozen == b->is_frozen &&
+    if (a->is_quantized && b->is_quantized)
+        return b->wide_offset == a->wide_offset + a->count;
+    return !a->is_quantized && !b->is_quantized && a->is_frozen == b->is_frozen &&
            b->offset == a->offset + (a->is_frozen ? model_frozen_bytes(model, a) : a->count);
 }
 
@@ -165,6 +167,8 @@ const void *layer_param(const struct model *model, int layer, int number)
 
     if (number < 0)
         return NULL;
+    if (param->is_quantized)
+        return (const char *)model->run->wide + param->wide_offset * dtype_size(model->type);
     if (param->is_frozen)
         return (const char *)model->frozen[layer] + (param->offset - l->frozen_offset);
     return (const char *)model->params[layer] +

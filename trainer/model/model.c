@@ -34,6 +34,7 @@ static int  whole_head(struct model *model, double scale, double *loss_sum, stru
 static void block_backward(struct model *model, int layer);
 static int  enter(struct model *model, int layer, enum model_pass pass, struct error *err);
 static int  enter_one(struct model *model, int layer, enum model_pass pass, struct error *err);
+static void decode(struct model *model, int layer);
 static int  leave(struct model *model, int layer, enum model_pass pass, struct error *err);
 static int  leave_one(struct model *model, int layer, enum model_pass pass, struct error *err);
 static int  done(struct model *model, int layer, struct error *err);
@@ -383,7 +384,28 @@ static int enter_one(struct model *model, int layer, enum model_pass pass, struc
 {
     const struct model_hooks *hooks = &model->hooks;
 
-    return hooks->enter != NULL ? hooks->enter(hooks->arg, layer, pass, err) : 0;
+    if (hooks->enter != NULL && hooks->enter(hooks->arg, layer, pass, err) < 0)
+        return -1;
+    decode(model, layer);
+    return 0;
+}
+
+/* Decodes the layer's quantized weights, which its products take until another layer comes. */
+static void decode(struct model *model, int layer)
+{
+    const struct model_layer *l = &model->layer[layer];
+    struct ops               *ops = model->ops;
+    const char               *frozen = model->frozen[layer];
+    char                     *wide = model->run->wide;
+    int                       i;
+
+    for (i = l->first_param; i < l->first_param + l->param_count; i++) {
+        const struct model_param *param = &model->param[i];
+
+        if (param->is_quantized)
+            ops->dequantize(ops, model->quantize, wide + param->wide_offset * dtype_size(ops->type),
+                            frozen + (param->offset - l->frozen_offset), param->count);
+    }
 }
 
 static int leave(struct model *model, int layer, enum model_pass pass, struct error *err)

@@ -22,7 +22,8 @@
  *
  * Frozen parameters, which a training does not change, are in an array of their own, which is
  * counted in bytes: model_fill.h. They have no gradient, and the backward pass ends at the first
- * layer that has other parameters.
+ * layer that has other parameters. The weights of blocks' linear layers among them may be
+ * quantized: when the model enters a block, it decodes them to a room that all blocks share.
  *
  *     model_new -> [model_forward -> model_backward]... -> model_free
  *     model_new -> [model_forward -> model_loss or model_logits]... -> model_free
@@ -39,6 +40,7 @@
 #include "comm/dtype.h"
 #include "err.h"
 #include "model/model_config.h"
+#include "model/quant.h"
 
 struct lora;
 struct ops;
@@ -55,6 +57,8 @@ struct model_param {
     size_t offset, count; /* elements, in the flat array; if frozen, offset is in bytes */
     bool   is_frozen;
     bool   is_adapter; /* A or B of LoRA */
+    bool   is_quantized;
+    size_t wide_offset; /* elements, in the room for decoded weights, if it is quantized */
     enum model_init {
         MODEL_INIT_ZERO,
         MODEL_INIT_ONE,
@@ -68,6 +72,7 @@ struct model_layer {
     char   name[24];      /* "embeddings", "block 3", "head" */
     size_t offset, count; /* elements, in the flat array, including padding */
     size_t frozen_offset, frozen_bytes; /* the same of the array of frozen parameters */
+    size_t wide_count; /* elements of the room for decoded weights that it needs */
     int    first_param, param_count;
     int    tied; /* the layer also uses this layer's parameters; -1: only its own */
 };
@@ -101,6 +106,7 @@ struct model_batch {
 struct model_tuning {
     const struct lora *lora;   /* its adapters and what it saves, and nothing else */
     const regex_t     *freeze; /* all but the parameters whose names have a match */
+    enum quant         quantize; /* the frozen weights of blocks' linear layers */
 };
 
 struct model_family; /* GPT-2, BERT or Llama: model_run.h */
@@ -119,6 +125,8 @@ struct model {
     int                 param_count;
     size_t              count; /* elements of the flat array, including padding */
     size_t              frozen_bytes; /* of the array of frozen parameters */
+    enum quant          quantize; /* how quantized parameters are stored */
+    size_t              wide_count; /* elements of the room for a block's decoded weights */
     int                 first_trained; /* the first layer that has other parameters */
     const struct model_tuning *tuning; /* NULL, except while parameters are listed */
     double              lora_scale, lora_dropout;
@@ -143,7 +151,8 @@ struct model {
 struct model *model_new(const struct model_config *config, struct ops *ops,
                         struct error *err);
 /* Freezes parameters and adds adapters, too. Is an error if nothing is trained then, nothing is
- * frozen, or a target is no linear layer of a block. tuning is not kept; NULL: none. */
+ * frozen, a target is no linear layer of a block, or nothing is there to be quantized. tuning is
+ * not kept; NULL: none. */
 struct model *model_new_tuned(const struct model_config *config,
                               const struct model_tuning *tuning, struct ops *ops,
                               struct error *err);
@@ -179,6 +188,9 @@ void model_name_bad(struct model *model, struct error *where);
  * in the host's memory. -1 with err. */
 int model_activations(struct model *model, int64_t sequences, int64_t length, size_t *bytes,
                       size_t *parked, struct error *err);
+
+/* Returns the bytes of the room for decoded weights, which model_activations() allocates, too. */
+size_t model_wide_bytes(const struct model *model);
 
 /* Computes the initial values of count elements of the flat array, from first on. Each value
  * depends only on seed, the parameter's name, and the element's number in it: so any partition

@@ -16,6 +16,11 @@
 static int  fill_param(const struct model *model, const struct model_param *param,
                        const struct value_source *source, size_t from, size_t to, char *bytes,
                        struct error *err);
+static int  fill_quantized(const struct model *model, const struct model_param *param,
+                           const struct value_source *source, size_t from, size_t to, char *bytes,
+                           struct error *err);
+static int  encode(enum quant kind, const struct model_param *param, size_t first, size_t count,
+                   const float *values, char *packed, struct error *err);
 static void narrow(enum dtype type, void *to, const float *values, size_t count);
 
 int model_fill(const struct model *model, const struct value_source *source, size_t first,
@@ -41,7 +46,22 @@ int model_fill(const struct model *model, const struct value_source *source, siz
 
 size_t model_frozen_bytes(const struct model *model, const struct model_param *param)
 {
-    return param->count * dtype_size(model->type);
+    return model_frozen_part(model, param, param->count);
+}
+
+size_t model_frozen_part(const struct model *model, const struct model_param *param, size_t count)
+{
+    return param->is_quantized ? quant_bytes(model->quantize, count)
+                               : count * dtype_size(model->type);
+}
+
+void model_frozen_values(const struct model *model, const struct model_param *param,
+                         const void *from, size_t count, float *values)
+{
+    if (param->is_quantized)
+        quant_decode(model->quantize, from, count, values);
+    else
+        model_widen(model, from, count, values);
 }
 
 int model_fill_frozen(const struct model *model, const struct value_source *source, size_t first,
@@ -58,8 +78,9 @@ int model_fill_frozen(const struct model *model, const struct value_source *sour
         const size_t              to = last < end ? last : end;
 
         if (param->is_frozen && from < to &&
-            fill_param(model, param, source, from - param->offset, to - param->offset,
-                       (char *)bytes + (from - first), err) < 0)
+            (param->is_quantized ? fill_quantized : fill_param)(
+                model, param, source, from - param->offset, to - param->offset,
+                (char *)bytes + (from - first), err) < 0)
             return -1;
     }
     return 0;
@@ -84,6 +105,49 @@ static int fill_param(const struct model *model, const struct model_param *param
     }
     free(values);
     return rc;
+}
+
+/* The same for blocks, of which the first and the last may be wanted in part. */
+static int fill_quantized(const struct model *model, const struct model_param *param,
+                          const struct value_source *source, size_t from, size_t to, char *bytes,
+                          struct error *err)
+{
+    const size_t size = quant_block_bytes(model->quantize);
+    const size_t first = from / size * QUANT_BLOCK, last = (to + size - 1) / size * QUANT_BLOCK;
+    const size_t end = last < param->count ? last : param->count;
+    const size_t most = end - first < PART_MAX ? end - first : PART_MAX;
+    float       *values = xreallocarray(NULL, most, sizeof *values);
+    char        *packed = xmalloc(quant_bytes(model->quantize, most));
+    size_t       at, n, place, begin, stop;
+    int          rc = 0;
+
+    for (at = first; at < end && rc == 0; at += n) {
+        n = end - at < PART_MAX ? end - at : PART_MAX;
+        place = at / QUANT_BLOCK * size;
+        begin = place > from ? place : from;
+        stop = place + quant_bytes(model->quantize, n);
+        stop = stop < to ? stop : to;
+        rc = source->read(source->arg, param, at, n, values, err);
+        if (rc == 0)
+            rc = encode(model->quantize, param, at, n, values, packed, err);
+        if (rc == 0)
+            memcpy(bytes + (begin - from), packed + (begin - place), stop - begin);
+    }
+    free(packed);
+    free(values);
+    return rc;
+}
+
+/* first: the number of the first value in the parameter. */
+static int encode(enum quant kind, const struct model_param *param, size_t first, size_t count,
+                  const float *values, char *packed, struct error *err)
+{
+    const size_t bad = quant_encode(kind, values, count, packed);
+
+    if (bad < count)
+        return err_set(err, "%s: element %zu is %g, which cannot become %s", param->name,
+                       first + bad, (double)values[bad], quant_name(kind));
+    return 0;
 }
 
 static void narrow(enum dtype type, void *to, const float *values, size_t count)

@@ -26,7 +26,9 @@ static void     begin_layer(struct model *model, const char *name);
 static void     end_layer(struct model *model);
 static int      read_initial(void *arg, const struct model_param *param, size_t first,
                              size_t count, float *values, struct error *err);
+static void     place(struct model *model, struct model_param *param, bool together);
 static bool     is_frozen(const struct model *model, const char *name);
+static bool     is_linear(const struct model *model, const struct model_param *param);
 static size_t   aligned(size_t count, size_t to);
 static float    normal(uint64_t place);
 static float    uniform(uint64_t place);
@@ -60,6 +62,7 @@ struct model *model_new_tuned(const struct model_config *config,
     model->type = ops->type;
     model->layer = xcalloc((size_t)config->blocks + 2, sizeof *model->layer);
     model->tuning = tuning;
+    model->quantize = tuning != NULL ? tuning->quantize : QUANT_NONE;
     list_layers(model);
     if (tuning != NULL)
         rc = judge_tuning(model, err);
@@ -104,11 +107,17 @@ static int judge_tuning(const struct model *model, struct error *err)
 
     if (lora != NULL && adapters_judge(model, lora, err) < 0)
         return -1;
+    if (model->quantize != QUANT_NONE && lora == NULL && model->tuning->freeze == NULL)
+        return err_set(err, "no parameter is frozen: %s is for those that are not trained",
+                       quant_name(model->quantize));
     if (model->count == 0)
         return err_set(err, "every parameter is frozen: there is nothing to train");
     if (model->frozen_bytes == 0)
         return err_set(err, "no parameter is frozen: %s",
                        lora != NULL ? "modules_to_save has all" : "no name has a match");
+    if (model->quantize != QUANT_NONE && model->wide_count == 0)
+        return err_set(err, "no weight of a block's linear layer is frozen, which could be %s",
+                       quant_name(model->quantize));
     return lora != NULL ? judge_saved(model, lora, err) : 0;
 }
 
@@ -191,15 +200,32 @@ int model_add_param(struct model *model, const char *name, size_t rows, size_t c
     snprintf(param->name, sizeof param->name, "%s", name);
     param->count = columns == 0 ? rows : rows * columns;
     param->is_frozen = is_frozen(model, name);
+    param->is_quantized = param->is_frozen && model->quantize != QUANT_NONE &&
+                          is_linear(model, param);
+    place(model, param, together);
+    return model->param_count - 1 - model->layer[model->layers].first_param;
+}
+
+/* Quantized ones need not be together: it is in the room that one product computes with them. */
+static void place(struct model *model, struct model_param *param, bool together)
+{
+    size_t    *wide = &model->layer[model->layers].wide_count;
+    const bool follows = together && param[-1].is_quantized;
+
     if (param->is_frozen) {
-        param->offset = together ? model->frozen_bytes
-                                 : aligned(model->frozen_bytes, MODEL_BYTES);
+        param->offset = together && !param->is_quantized
+                            ? model->frozen_bytes
+                            : aligned(model->frozen_bytes, MODEL_BYTES);
         model->frozen_bytes = param->offset + model_frozen_bytes(model, param);
     } else {
         param->offset = together ? model->count : aligned(model->count, MODEL_ALIGN);
         model->count = param->offset + param->count;
     }
-    return model->param_count - 1 - model->layer[model->layers].first_param;
+    if (param->is_quantized) {
+        param->wide_offset = follows ? *wide : aligned(*wide, MODEL_ALIGN);
+        *wide = param->wide_offset + param->count;
+        model->wide_count = *wide > model->wide_count ? *wide : model->wide_count;
+    }
 }
 
 static bool is_frozen(const struct model *model, const char *name)
@@ -211,6 +237,12 @@ static bool is_frozen(const struct model *model, const char *name)
     if (tuning->lora != NULL)
         return !lora_saves(tuning->lora, name);
     return tuning->freeze != NULL && regexec(tuning->freeze, name, 0, NULL, 0) == 0;
+}
+
+/* Blocks have no other matrices but adapters, which are not frozen. */
+static bool is_linear(const struct model *model, const struct model_param *param)
+{
+    return param->dims == 2 && param->layer > 0 && param->layer <= model->config.blocks;
 }
 
 static size_t aligned(size_t count, size_t to)

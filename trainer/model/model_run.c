@@ -53,6 +53,8 @@ int model_run_fit(struct model *model, int sequences, int length, struct error *
     run->out = rows_of(model, width);
     make_gradients(model);
     make_adapters(model);
+    if (model->wide_count > 0)
+        run->wide = room(model, model_wide_bytes(model));
     if (model->ops->check(model->ops, err) == 0)
         return 0;
     release_run(model);
@@ -164,6 +166,11 @@ static void make_adapters(struct model *model)
         model->run->dlow = rows_of(model, row);
     if (row > 0 && model->lora_dropout > 0)
         model->run->dropped = rows_of(model, in);
+}
+
+size_t model_wide_bytes(const struct model *model)
+{
+    return model->wide_count * dtype_size(model->type);
 }
 
 static void *angles_of(struct model *model)

@@ -66,6 +66,7 @@ struct model_run {
     void             *scratch;   /* for ops->attention_backward */
     void             *dlow;      /* of low */
     void             *dropped;   /* an adapter's input, if it has dropout */
+    void             *wide;      /* decoded weights of the block that has been entered */
     void            **memory; /* all of the above from ops->alloc, except the head's */
     int               memory_count;
     size_t            taken, bytes; /* of memory; of only the blocks' activations */
