@@ -19,7 +19,9 @@
 #include <cuda_runtime.h>
 
 #include "cuda/ops_cuda.h"
+#include "model/lora.h"
 #include "model/model.h"
+#include "model/model_fill.h"
 #include "unit/trainer/cuda/wide_subjects.h"
 #include "unit/trainer/model/model_fixture.h"
 #include "unit/trainer/model/op_subjects.h"
@@ -194,16 +196,41 @@ struct outcome {
     double       *grads; /* of the flat array */
 };
 
-/* Two passes, whose gradients are added. */
+static int read_frozen(void *arg, const struct model_param *param, size_t first, size_t count,
+                       float *values, struct error *err)
+{
+    (void)arg;
+    (void)err;
+    model_initial_param(param, 1, first, count, values);
+    return 0;
+}
+
+/* Returns the frozen parameters in memory of ops. */
+static void *fill_frozen(struct model *model)
+{
+    const struct value_source source = { .read = read_frozen };
+    void                     *memory = model->ops->alloc(model->ops, model->frozen_bytes);
+    void                     *host = xmalloc(model->frozen_bytes + 1);
+    struct error              err = { "" };
+
+    if (model_fill_frozen(model, &source, 0, model->frozen_bytes, host, &err) < 0)
+        fail_msg("%s", err.text);
+    model->ops->write(model->ops, memory, host, model->frozen_bytes);
+    free(host);
+    return memory;
+}
+
+/* Two passes, whose gradients are added. tuning may be NULL. */
 static struct outcome run_model(struct ops *ops, const struct model_config *config,
-                                bool recomputes, bool parks)
+                                const struct model_tuning *tuning, bool recomputes, bool parks)
 {
     struct error   err = { "" };
-    struct outcome o = { .model = model_new(config, ops, &err) };
+    struct outcome o = { .model = model_new_tuned(config, tuning, ops, &err) };
     const size_t   count = o.model->count, bytes = count * dtype_size(ops->type);
     float         *values = xcalloc(count, sizeof *values);
     uint16_t      *narrow = xcalloc(count, sizeof *narrow);
     void          *params = ops->alloc(ops, bytes), *grads = ops->alloc(ops, bytes);
+    void          *frozen = fill_frozen(o.model);
     int            pass;
     size_t         i;
 
@@ -216,6 +243,7 @@ static struct outcome run_model(struct ops *ops, const struct model_config *conf
     ops->write(ops, params, ops->type == DTYPE_FLOAT ? (void *)values : narrow, bytes);
     ops->zero(ops, grads, bytes);
     model_use_arrays(o.model, params, grads);
+    model_use_frozen(o.model, frozen);
     o.model->drops = true;
     o.model->recomputes = recomputes;
     o.model->parks = parks;
@@ -229,17 +257,19 @@ static struct outcome run_model(struct ops *ops, const struct model_config *conf
         o.grads[i] = (double)(ops->type == DTYPE_FLOAT ? values[i] : bfloat16_to_float(narrow[i]));
     ops->release(ops, params);
     ops->release(ops, grads);
+    ops->release(ops, frozen);
     free(values);
     free(narrow);
     return o;
 }
 
 /* Of each layer: how far its gradient is from the CPU's, in parts of its own length. */
-static void compare_layers(enum dtype type, const struct model_config *config, double tolerance)
+static void compare_layers(enum dtype type, const struct model_config *config,
+                           const struct model_tuning *tuning, double tolerance)
 {
     struct ops    *ops = new_ops(type), *cpu = subject_ops(type);
-    struct outcome got = run_model(ops, config, false, false);
-    struct outcome want = run_model(cpu, config, false, false);
+    struct outcome got = run_model(ops, config, tuning, false, false);
+    struct outcome want = run_model(cpu, config, tuning, false, false);
     double         length, far, d;
     size_t         i;
     int            layer;
@@ -273,10 +303,10 @@ static void test_layers(void **state)
     for (m = 0; m < TINY; m++) {
         config = tiny[m];
         config.deviation = 0.1; /* larger weights amplify what 16 bits round off */
-        compare_layers(DTYPE_FLOAT, &config, 1e-5);
-        compare_layers(DTYPE_BFLOAT16, &config, 0.05);
+        compare_layers(DTYPE_FLOAT, &config, NULL, 1e-5);
+        compare_layers(DTYPE_BFLOAT16, &config, NULL, 0.05);
         config.embedding_dropout = config.attention_dropout = config.hidden_dropout = 0.2;
-        compare_layers(DTYPE_FLOAT, &config, 1e-5);
+        compare_layers(DTYPE_FLOAT, &config, NULL, 1e-5);
     }
 }
 
@@ -293,8 +323,8 @@ static void test_parked(void **state)
         config = tiny[m];
         config.blocks = 5;
         config.hidden_dropout = 0.1;
-        kept = run_model(ops, &config, true, false);
-        parked = run_model(ops, &config, true, true);
+        kept = run_model(ops, &config, NULL, true, false);
+        parked = run_model(ops, &config, NULL, true, true);
         assert_true(kept.loss == parked.loss);
         assert_memory_equal(kept.grads, parked.grads, kept.model->count * sizeof *kept.grads);
         free(kept.grads);
@@ -303,6 +333,30 @@ static void test_parked(void **state)
         model_free(parked.model);
     }
     ops->free(ops);
+}
+
+/* With adapters, beside weights that the GPU decodes. */
+static void test_quantized(void **state)
+{
+    struct model_tuning tuning = { .quantize = QUANT_INT8 };
+    struct lora         lora;
+    struct model_config config;
+    struct error        err = { "" };
+    size_t              m;
+
+    (void)state;
+    assert_int_equal(lora_parse(&lora, "r=2,dropout=0.2", &err), 0);
+    tuning.lora = &lora;
+    for (m = 0; m < TINY; m++) {
+        config = tiny[m];
+        config.deviation = 0.1;
+        tuning.quantize = QUANT_INT8;
+        compare_layers(DTYPE_FLOAT, &config, &tuning, 1e-5);
+        tuning.quantize = QUANT_NF4;
+        compare_layers(DTYPE_FLOAT, &config, &tuning, 1e-5);
+        compare_layers(DTYPE_BFLOAT16, &config, &tuning, 0.05);
+    }
+    lora_clear(&lora);
 }
 
 int main(void)
@@ -316,6 +370,7 @@ int main(void)
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_layers),
         cmocka_unit_test(test_parked),
+        cmocka_unit_test(test_quantized),
     };
 
     return cmocka_run_group_tests(tests, open_stream, close_stream);

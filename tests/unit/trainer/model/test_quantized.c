@@ -128,8 +128,8 @@ static void drop(struct tuned *t)
 static void pass(struct tuned *t, bool recomputes)
 {
     struct error err = { "" };
-    double       again;
-    int          count;
+    double       again = 0;
+    int          count = 0;
 
     t->model->drops = true;
     t->model->recomputes = recomputes;
