@@ -116,9 +116,9 @@ static bool are_adjacent(const struct model *model, int layer, int number)
 {
     const struct model_param *b = param_at(model, layer, number), *a = b - 1;
 
-    if (a->is_quantized && b->is_quantized)
-        return b->wide_offset == a->wide_offset + a->count;
-    return !a->is_quantized && !b->is_quantized && a->is_frozen == b->is_frozen &&
+    if (b->is_quantized)
+        return a->is_quantized && b->wide_offset == a->wide_offset + a->count;
+    return a->is_frozen == b->is_frozen &&
            b->offset == a->offset + (a->is_frozen ? model_frozen_bytes(model, a) : a->count);
 }
 

@@ -166,7 +166,7 @@ void subjects_compare_these(const struct subject *these, size_t count, struct op
 }
 
 /* The codes are at no more than a multiple of 4; out begins shift elements after an allocation, and
- * what is beside it stays 0. */
+ * what is beside it stays as it was. */
 static void compare_decoded(struct ops *ops, enum quant kind, size_t count, size_t shift)
 {
     const size_t size = dtype_size(ops->type), bytes = quant_bytes(kind, count);
@@ -181,10 +181,11 @@ static void compare_decoded(struct ops *ops, enum quant kind, size_t count, size
         values[i] = i / QUANT_BLOCK % 3 == 2 ? 0 : (float)subject_number(&random);
     assert_int_equal(quant_encode(kind, values, count, packed), count);
     quant_decode(kind, packed, count, values);
+    memset(want, 0x5a, (count + 2) * size);
+    ops->write(ops, out, want, (count + 2) * size);
     for (i = 0; i < count; i++)
         put(ops->type, want, shift + i, (double)values[i]);
     ops->write(ops, codes + 4, packed, bytes);
-    ops->zero(ops, out, (count + 2) * size);
     ops->dequantize(ops, kind, out + shift * size, codes + 4, count);
     ops->read(ops, got, out, (count + 2) * size);
     subject_fine(ops);
