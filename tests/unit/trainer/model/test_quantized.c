@@ -222,6 +222,10 @@ static void test_passes(void **state)
     for (m = 0; m < TINY; m++) {
         config = tiny[m];
         config.attention_dropout = config.hidden_dropout = 0.1;
+        if (config.kind == MODEL_MISTRAL) { /* in the room, values begin where keys would end */
+            config.width = 24;
+            config.kv_heads = config.heads;
+        }
         for (i = 0; i < TUNINGS; i++) {
             tuning_make(&t, m, i);
             compare_passes(&config, t.tuning, QUANT_INT8, DTYPE_FLOAT);
