@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "check/check.h"
+#include "merge/merge.h"
 #include "sample/sample.h"
 #include "train/train.h"
 
@@ -19,6 +20,7 @@ static const struct {
     { "check", check_main, "test how fast the nodes are, and whether data arrives unchanged" },
     { "train", train_main, "train a model; the default if only options are given" },
     { "sample", sample_main, "generate text with a trained model" },
+    { "merge", merge_main, "write a model and its adapter as one model" },
 };
 #define PROGRAMS (sizeof programs / sizeof programs[0])
 

@@ -30,6 +30,7 @@ struct lora {
     int    rank;
     double alpha, dropout;
     bool   is_rs;     /* rslora */
+    bool   is_tied;   /* of PEFT's files: a saved embedding is the head's, too, if it is tied */
     bool   is_linear; /* "all-linear": all linear layers of blocks have one; else the targets */
     int    targets, saves;
     char (*target)[LORA_NAME_MAX]; /* modules: "q_proj", "mlp.c_proj" */

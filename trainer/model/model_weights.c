@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "model/model_fill.h"
+#include "model/safetensors_type.h"
 #include "xalloc.h"
 
 /* The part of a range of the flat array that belongs to one parameter. */
@@ -89,6 +90,18 @@ int model_weights_read(void *weights, const struct model_param *param, size_t fi
     if (tensor == NULL)
         return err_set(err, "%s: %s is missing", st->file[0].path, param->name);
     return safetensors_load(st, tensor, first, count, values, err);
+}
+
+enum dtype model_weights_type(const struct model *model, const struct safetensors *st)
+{
+    static const enum dtype  types[] = { DTYPE_HALF, DTYPE_BFLOAT16 };
+    const struct safetensor *tensor = find(st, model->param[0].name);
+    size_t                   i;
+
+    for (i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (tensor != NULL && tensor->type == safetensors_type_of(types[i]))
+            return types[i];
+    return DTYPE_FLOAT;
 }
 
 int model_weights_load(const struct model *model, const struct safetensors *st, size_t first,

@@ -32,6 +32,7 @@ static int  open_file(struct safetensors *st, const char *path, struct error *er
 static json_t *read_header(int fd, uint64_t *begin, uint64_t *size, struct error *err);
 static int  take_header(struct safetensors *st, const json_t *header, uint64_t begin,
                         uint64_t size, struct error *err);
+static void take_note(struct safetensors *st, const json_t *metadata);
 static int  take_tensor(struct safetensor *tensor, const char *name, const json_t *value,
                         uint64_t size, struct error *err);
 static int  take_shape(struct safetensor *tensor, const json_t *shape, struct error *err);
@@ -221,8 +222,10 @@ static int take_header(struct safetensors *st, const json_t *header, uint64_t be
     json_object_foreach((json_t *)header, name, value) {
         struct safetensor *tensor = &st->tensor[st->tensors];
 
-        if (strcmp(name, "__metadata__") == 0)
+        if (strcmp(name, "__metadata__") == 0) {
+            take_note(st, value);
             continue;
+        }
         *tensor = (struct safetensor){ .file = st->files - 1 };
         if (take_tensor(tensor, name, value, size, &why) < 0)
             return err_set(err, "%.128s: %s", name, why.text);
@@ -231,6 +234,13 @@ static int take_header(struct safetensors *st, const json_t *header, uint64_t be
         st->tensors++;
     }
     return check_places(st, first, begin, size, err);
+}
+
+static void take_note(struct safetensors *st, const json_t *metadata)
+{
+    const char *note = json_string_value(json_object_get(metadata, SAFETENSORS_NOTE));
+
+    snprintf(st->note, sizeof st->note, "%s", note != NULL ? note : "");
 }
 
 static int take_tensor(struct safetensor *tensor, const char *name, const json_t *value,

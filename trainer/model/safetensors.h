@@ -34,6 +34,8 @@ struct safetensor {
     uint64_t begin, size; /* bytes, in the file */
 };
 
+#define SAFETENSORS_NOTE_MAX 32 /* with the final zero */
+
 struct safetensors {
     struct safetensor *tensor; /* sorted by name */
     size_t             tensors;
@@ -41,7 +43,8 @@ struct safetensors {
         char *path;
         int   fd;
     } *file;
-    int files;
+    int  files;
+    char note[SAFETENSORS_NOTE_MAX]; /* of the last file; empty: it has none */
 };
 
 /* Opens a file, or a directory with model.safetensors or model.safetensors.index.json. NULL
@@ -65,10 +68,21 @@ struct safetensors_shape {
 
 struct safetensors_out;
 
-/* Begins a model in the directory, which is created if it is missing. All tensors have the
- * element type DTYPE_FLOAT, DTYPE_HALF or DTYPE_BFLOAT16. Each file has at most file_max bytes
- * of tensors; a larger tensor has a file of its own. Files get their names only when they are
- * complete. NULL with err. */
+struct safetensors_how {
+    const char *stem;     /* of the files' names: "model" */
+    const char *note;     /* for another program of ours, in the metadata; NULL: none */
+    enum dtype  type;     /* DTYPE_FLOAT, DTYPE_HALF or DTYPE_BFLOAT16 */
+    uint64_t    file_max; /* bytes of tensors in each file; a larger tensor has one of its own */
+};
+
+/* Begins files in the directory, which is created if it is missing. They get their
+ * names only when they are complete. NULL with err. */
+struct safetensors_out *safetensors_create_as(const char *directory,
+                                              const struct safetensors_how *how,
+                                              const struct safetensors_shape *shapes,
+                                              size_t count, struct error *err);
+
+/* The same for a model. */
 struct safetensors_out *safetensors_create(const char *directory,
                                            const struct safetensors_shape *shapes, size_t count,
                                            enum dtype type, uint64_t file_max,

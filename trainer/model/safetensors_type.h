@@ -20,4 +20,7 @@ bool        safetensors_type_is_number(int type); /* can it be converted from an
 void safetensors_type_to_float(int type, const void *bytes, size_t count, float *values);
 void safetensors_type_from_float(int type, const float *values, size_t count, void *bytes);
 
+/* The key of struct safetensors_how's note in __metadata__. */
+#define SAFETENSORS_NOTE "muster_base"
+
 #endif

@@ -38,7 +38,7 @@ struct out_file {
 };
 
 struct safetensors_out {
-    char              *directory;
+    char              *directory, *stem, *note; /* note NULL: none */
     int                type; /* see safetensors_type.h */
     struct out_tensor *tensor;
     size_t             tensors;
@@ -67,15 +67,27 @@ struct safetensors_out *safetensors_create(const char *directory,
                                            const struct safetensors_shape *shapes, size_t count,
                                            enum dtype type, uint64_t file_max, struct error *err)
 {
+    const struct safetensors_how how = { .stem = "model", .type = type, .file_max = file_max };
+
+    return safetensors_create_as(directory, &how, shapes, count, err);
+}
+
+struct safetensors_out *safetensors_create_as(const char *directory,
+                                              const struct safetensors_how *how,
+                                              const struct safetensors_shape *shapes,
+                                              size_t count, struct error *err)
+{
     struct safetensors_out *out = xcalloc(1, sizeof *out);
     int                     i, rc;
 
     out->directory = xstrdup(directory);
-    out->type = safetensors_type_of(type);
+    out->stem = xstrdup(how->stem);
+    out->note = how->note != NULL ? xstrdup(how->note) : NULL;
+    out->type = safetensors_type_of(how->type);
     out->tensors = count;
     out->tensor = xcalloc(count, sizeof *out->tensor);
     out->map = json_object();
-    rc = plan(out, shapes, file_max, err);
+    rc = plan(out, shapes, how->file_max, err);
     if (rc == 0 && mkdir(directory, 0777) < 0 && errno != EEXIST)
         rc = err_set(err, "%s: %s", directory, strerror(errno));
     for (i = 0; i < out->files && rc == 0; i++)
@@ -123,7 +135,9 @@ static int place(struct safetensors_out *out, const struct safetensors_shape *sh
         out->file = xreallocarray(out->file, (size_t)out->files + 1, sizeof *out->file);
         file = &out->file[out->files++];
         *file = (struct out_file){ .fd = -1, .header = json_object() };
-        json_object_set_new(file->header, "__metadata__", json_pack("{s:s}", "format", "pt"));
+        json_object_set_new(file->header, "__metadata__",
+                            json_pack("{s:s, s:s*}", "format", "pt", SAFETENSORS_NOTE,
+                                      out->note));
     }
     tensor->file = out->files - 1;
     tensor->begin = file->size;
@@ -202,7 +216,7 @@ int safetensors_commit(struct safetensors_out *out, struct error *err)
     int  i, rc = 0;
 
     /* Remove an old index, which would refer to the new files. */
-    snprintf(index, sizeof index, "%s/model.safetensors.index.json", out->directory);
+    snprintf(index, sizeof index, "%s/%s.safetensors.index.json", out->directory, out->stem);
     if (unlink(index) < 0 && errno != ENOENT)
         rc = err_set(err, "%s: %s", index, strerror(errno));
     for (i = 0; i < out->files && rc == 0; i++)
@@ -245,8 +259,9 @@ static int write_index(struct safetensors_out *out, struct error *err)
                      out->map);
     text = json_dumps(root, JSON_INDENT(2));
     json_decref(root);
-    snprintf(to, sizeof to, "%s/model.safetensors.index.json", out->directory);
-    snprintf(from, sizeof from, "%s/model.safetensors.index.json%s", out->directory, PARTIAL);
+    snprintf(to, sizeof to, "%s/%s.safetensors.index.json", out->directory, out->stem);
+    snprintf(from, sizeof from, "%s/%s.safetensors.index.json%s", out->directory, out->stem,
+             PARTIAL);
     rc = write_text(from, text, err);
     if (rc == 0 && rename(from, to) < 0)
         rc = err_set(err, "%s: %s", from, strerror(errno));
@@ -310,9 +325,9 @@ static void file_path(const struct safetensors_out *out, int i, const char *suff
 static void file_name(const struct safetensors_out *out, int i, char name[NAME_MAX])
 {
     if (out->files == 1)
-        snprintf(name, NAME_MAX, "model.safetensors");
+        snprintf(name, NAME_MAX, "%s.safetensors", out->stem);
     else
-        snprintf(name, NAME_MAX, "model-%05d-of-%05d.safetensors", i + 1, out->files);
+        snprintf(name, NAME_MAX, "%s-%05d-of-%05d.safetensors", out->stem, i + 1, out->files);
 }
 
 static void free_out(struct safetensors_out *out)
@@ -326,6 +341,8 @@ static void free_out(struct safetensors_out *out)
     }
     json_decref(out->map);
     free(out->directory);
+    free(out->stem);
+    free(out->note);
     free(out->tensor);
     free(out->file);
     free(out);

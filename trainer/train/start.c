@@ -8,19 +8,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "fnv.h"
 #include "model/model_fill.h"
 #include "model/model_weights.h"
 #include "model/scramble.h"
 #include "train/checkpoint.h"
 #include "train/save.h"
+#include "weights/adapter.h"
 
 /* Where values of parameters come from, as a value_source. */
 struct origin {
-    struct safetensors *base; /* NULL: there are no weights */
+    struct safetensors *base;    /* NULL: there are no weights */
+    struct adapter     *adapter; /* NULL: what is trained has no file of its own */
+    uint64_t            print; /* of base; 0: there is none */
     uint64_t            seed;
 };
 
 static int  open_origin(const struct start *start, struct origin *origin, struct error *err);
+static int  open_adapter(const struct start *start, struct origin *origin, struct error *err);
 static int  read_origin(void *arg, const struct model_param *param, size_t first, size_t count,
                         float *values, struct error *err);
 static int  fill_frozen(const struct start *start, struct origin *origin, struct state *state,
@@ -37,7 +42,8 @@ struct filling {
     struct value_source source;
 };
 
-int start_training(const struct start *start, struct state *state, struct error *err)
+int start_training(const struct start *start, struct state *state, uint64_t *base,
+                   struct error *err)
 {
     const struct train_options *options = start->options;
     const struct weights       *weights = &start->weights;
@@ -56,8 +62,12 @@ int start_training(const struct start *start, struct state *state, struct error 
         rc = tag != NULL ? point_to_tag(start, err) : 0;
     } else if (rc == 0) {
         tell_start(start);
-        rc = fill_trained(start, &origin, err);
+        rc = open_adapter(start, &origin, err);
+        if (rc == 0)
+            rc = fill_trained(start, &origin, err);
     }
+    *base = origin.print;
+    adapter_close(origin.adapter);
     safetensors_close(origin.base);
     return rc;
 }
@@ -80,11 +90,21 @@ static int open_origin(const struct start *start, struct origin *origin, struct 
     return -1;
 }
 
+static int open_adapter(const struct start *start, struct origin *origin, struct error *err)
+{
+    if (start->adapter == NULL)
+        return 0;
+    origin->adapter = adapter_open(start->adapter, start->weights.model, origin->print, err);
+    return origin->adapter != NULL ? 0 : -1;
+}
+
 static int read_origin(void *arg, const struct model_param *param, size_t first, size_t count,
                        float *values, struct error *err)
 {
     const struct origin *origin = arg;
 
+    if (origin->adapter != NULL && !param->is_frozen)
+        return adapter_read(origin->adapter, param, first, count, values, err);
     if (origin->base != NULL && !param->is_adapter)
         return model_weights_read(origin->base, param, first, count, values, err);
     model_initial_param(param, origin->seed, first, count, values);
@@ -99,10 +119,15 @@ static int fill_frozen(const struct start *start, struct origin *origin, struct 
     struct filling filling = { .model = start->weights.model,
                                .source = { .arg = origin, .read = read_origin } };
     const char    *dir = start->options->model;
+    const int      quantize = (int)start->weights.model->quantize;
 
     state->base = scramble(origin->seed);
-    if ((origin->base != NULL && weights_print(dir, &state->base, err) < 0) ||
-        world_agree(start->world, state->base, dir, err) < 0)
+    if (origin->base != NULL) {
+        if (weights_print(dir, &origin->print, err) < 0)
+            return -1;
+        state->base = fnv_add(origin->print, &quantize, sizeof quantize);
+    }
+    if (world_agree(start->world, state->base, dir, err) < 0)
         return -1;
     return zero_fill(start->weights.frozen, fill_bytes, &filling, err);
 }

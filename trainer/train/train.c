@@ -5,6 +5,7 @@
 
 #include "train/train.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <regex.h>
@@ -20,6 +21,7 @@
 #include "model/lora.h"
 #include "model/model.h"
 #include "model/ops.h"
+#include "model/quant.h"
 #include "train/gpu.h"
 #include "train/limits.h"
 #include "train/monitor.h"
@@ -32,6 +34,7 @@
 #include "train/step.h"
 #include "train/train_options.h"
 #include "train/world.h"
+#include "weights/adapter.h"
 #include "weights/weights.h"
 #include "xalloc.h"
 
@@ -41,7 +44,9 @@ struct train {
     struct world         world;
     struct ops          *ops;
     struct model        *model;
-    struct lora          lora;   /* rank 0: no adapters */
+    uint64_t             base;    /* see start_training() */
+    struct lora          lora;    /* rank 0: no adapters */
+    const char          *adapter; /* the directory to take them from; NULL: at random */
     const char          *from; /* the model's directory; NULL: its shape has a name */
     size_t               activations, parked; /* bytes, of a pass; parked: on the host */
     struct samples       samples;
@@ -64,6 +69,7 @@ static int  set_up(struct train *train, struct error *err);
 static int  read_config(struct train *train, struct error *err);
 static int  make_model(struct train *train, struct error *err);
 static int  new_model(struct train *train, const struct model_config *shape, struct error *err);
+static int  read_lora(struct train *train, const struct model_config *shape, struct error *err);
 static int  compile(regex_t *regex, const char *text, struct error *err);
 static int  shape_of(struct train *train, struct model_config *shape, struct error *err);
 static uint64_t hash_of(const struct train *train);
@@ -209,23 +215,42 @@ static int new_model(struct train *train, const struct model_config *shape, stru
     regex_t                     freeze;
 
     if (options->lora != NULL) {
-        if (lora_parse(&train->lora, options->lora, &why) < 0)
+        if (read_lora(train, shape, &why) < 0)
             return err_set(err, "--lora: %s", why.text);
         tuning.lora = &train->lora;
     }
+    if (options->quantize != NULL && !quant_named(options->quantize, &tuning.quantize))
+        return err_set(err, "--quantize %.60s: must be int8 or nf4", options->quantize);
     if (options->freeze != NULL) {
         if (compile(&freeze, options->freeze, err) < 0)
             return -1;
         tuning.freeze = &freeze;
     }
-    train->model = model_new_tuned(shape, tuning.lora != NULL || tuning.freeze != NULL
-                                              ? &tuning : NULL, train->ops, &why);
+    train->model = model_new_tuned(shape, options->lora != NULL || options->freeze != NULL ||
+                                              options->quantize != NULL ? &tuning : NULL,
+                                   train->ops, &why);
     if (options->freeze != NULL)
         regfree(&freeze);
     if (train->model != NULL)
         return 0;
-    return err_set(err, "%s%s", options->lora != NULL     ? "--lora: "
-                                : options->freeze != NULL ? "--freeze: " : "", why.text);
+    return err_set(err, "%s%s", options->lora != NULL       ? "--lora: "
+                                : options->freeze != NULL   ? "--freeze: "
+                                : options->quantize != NULL ? "--quantize: " : "", why.text);
+}
+
+/* A directory is that of an adapter to go on from, or a file its configuration. */
+static int read_lora(struct train *train, const struct model_config *shape, struct error *err)
+{
+    const char *text = train->options.lora;
+    struct stat status;
+
+    if (stat(text, &status) < 0)
+        return strchr(text, '/') == NULL ? lora_parse(&train->lora, text, err)
+                                         : err_set(err, "%s: %s", text, strerror(errno));
+    if (S_ISDIR(status.st_mode))
+        train->adapter = text;
+    return adapter_config_read(&train->lora, text, err) < 0
+               ? -1 : adapter_config_fits(&train->lora, text, shape, err);
 }
 
 static int compile(regex_t *regex, const char *text, struct error *err)
@@ -278,6 +303,8 @@ static uint64_t hash_of(const struct train *train)
     free(text);
     if (freeze != NULL)
         hash = fnv_add(hash, freeze, strlen(freeze));
+    if (train->options.quantize != NULL)
+        hash = fnv_add(hash, train->options.quantize, strlen(train->options.quantize));
     if (train->lora.rank > 0) {
         text = lora_text(&train->lora);
         hash = fnv_add(hash, text, strlen(text));
@@ -340,7 +367,7 @@ static struct zero_offload offload_of(const struct ds_offload *offload)
 
 static int start_or_go_on(struct train *train, struct error *err)
 {
-    const struct start start = { .options = &train->options, .from = train->from,
+    const struct start start = { .options = &train->options, .adapter = train->adapter,
                                  .world = &train->world,
                                  .weights = { .model = train->model, .trained = train->zero,
                                               .frozen = train->frozen } };
@@ -348,7 +375,7 @@ static int start_or_go_on(struct train *train, struct error *err)
 
     train->state = (struct state){ .seed = (uint64_t)train->options.seed };
     loss_scale_init(&train->state.scale, scale_rules(train->config, &rules));
-    return start_training(&start, &train->state, err);
+    return start_training(&start, &train->state, &train->base, err);
 }
 
 static const struct loss_scale_rules *scale_rules(const struct ds_config *config,
@@ -426,6 +453,9 @@ static void tell_tuning(const struct train *train)
         count[model->param[i].is_frozen] += model->param[i].count;
     if (count[true] > 0)
         printf("%zu of %zu parameters are trained\n", count[false], count[false] + count[true]);
+    if (model->quantize != QUANT_NONE)
+        printf("frozen weights of blocks are in %s; %.2f MiB for those of one block\n",
+               quant_name(model->quantize), (double)model_wide_bytes(model) / (1 << 20));
     if (train->lora.rank == 0)
         return;
     text = lora_text(&train->lora);
@@ -558,6 +588,9 @@ static int export(struct train *train, struct error *err)
 
     if (dir == NULL)
         return 0;
+    if (train->lora.rank > 0)
+        return adapter_export(dir, train->from, &train->lora, train->world.rank, &weights,
+                              train->base, err);
     return weights_export(dir, train->from, train->world.rank, &weights, err);
 }
 

@@ -40,7 +40,7 @@ static const struct option_row {
     { "async-checkpoint", KIND_SWITCH, FIELD(async_checkpoint), 0, 0, NULL, NULL,
       "save in the background, from a copy" },
     { "export", KIND_TEXT, FIELD(export), 0, 0, NULL, "DIR",
-      "at the end, write the weights to DIR for Hugging Face" },
+      "at the end, write the weights or the adapter to DIR" },
     { "tag", KIND_TEXT, FIELD(tag), 0, 0, NULL, "NAME",
       "continue from this checkpoint;\n"
       "a restart by muster uses the latest" },
@@ -48,9 +48,12 @@ static const struct option_row {
       "the last step [once through the data]" },
     { "length", KIND_NUMBER, FIELD(length), 1, 1 << 20, "64", "N", "tokens per sample" },
     { "lora", KIND_TEXT, FIELD(lora), 0, 0, NULL, "SPEC",
-      "train adapters only: r=16,alpha=32,targets=q_proj,v_proj" },
+      "train adapters only, as r=16,targets=q_proj,v_proj; or\n"
+      "continue the adapter in a directory, as PEFT has it" },
     { "freeze", KIND_TEXT, FIELD(freeze), 0, 0, NULL, "REGEX",
       "do not train parameters whose names match" },
+    { "quantize", KIND_TEXT, FIELD(quantize), 0, 0, NULL, "TYPE",
+      "keep frozen weights of blocks in int8 or nf4" },
     { "lr-scale", KIND_TEXT, FIELD(lr_scale), 0, 0, "none", "BY",
       "ranks: multiply the learning rate by them,\nas scripts for Horovod do" },
     { "save_interval", KIND_NUMBER, FIELD(save_interval), 0, INT64_C(1) << 40, "0", "N",
@@ -165,8 +168,6 @@ static int judge(const struct train_options *options, struct error *err)
         return err_set(err, "--data is missing");
     if (options->tag != NULL && options->checkpoint_dir == NULL)
         return err_set(err, "--tag needs --checkpoint_dir");
-    if (options->lora != NULL && options->export != NULL)
-        return err_set(err, "--export: adapters cannot be exported yet, only saved in checkpoints");
     if (options->lora != NULL && options->freeze != NULL)
         return err_set(err, "--freeze: with --lora, all but the adapters is frozen already; "
                             "modules_to_save= names what else is trained");

@@ -20,7 +20,9 @@ struct train_options {
     const char *export;         /* NULL: do not export the weights */
     const char *tag;            /* the checkpoint to resume from; NULL: the latest */
     const char *lr_scale;       /* "none", "ranks" */
-    const char *lora;           /* adapters, as lora.h has them; NULL: none */
+    const char *lora;           /* adapters, as lora.h has them, or the directory or
+                                   adapter_config.json of PEFT's; NULL: none */
+    const char *quantize;       /* a name of quant.h; NULL: none */
     const char *freeze;         /* a regular expression; NULL: freeze nothing */
     int64_t     steps;          /* the last step; 0: once through the data */
     int64_t     length;         /* tokens per sample */

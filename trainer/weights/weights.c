@@ -37,13 +37,12 @@ static int store_layer(struct safetensors_out *out, const int *number,
                        struct error *err);
 static int store_param(struct safetensors_out *out, int number, const struct weights *weights,
                        const struct model_param *param, const void *memory, struct error *err);
-static int write_rest(const char *dir, const char *from, const struct model *model,
-                      struct error *err);
-static int write_config(const char *dir, const char *from, const struct model *model,
-                        struct error *err);
+static size_t place_of_param(const struct model *model, const struct model_param *param);
+static size_t place_of(const struct model *model, const struct model_param *param,
+                       size_t element);
+static int write_config(const char *dir, const char *from, const struct model_config *shape,
+                        enum dtype type, struct error *err);
 static int copy(const char *dir, const char *from, const char *name, struct error *err);
-static int write_file(const char *dir, const char *name, const char *bytes, size_t size,
-                      struct error *err);
 
 bool weights_are_in(const char *dir)
 {
@@ -129,7 +128,7 @@ int weights_export(const char *dir, const char *from, int rank, const struct wei
     }
     if (out == NULL)
         return 0;
-    rc = write_rest(dir, from, model, &why);
+    rc = weights_write_rest(dir, from, &model->config, model->type, &why);
     if (safetensors_commit(out, err) < 0)
         return -1;
     return rc < 0 ? err_set(err, "%s (the weights in %s are complete)", why.text, dir) : 0;
@@ -184,37 +183,54 @@ static int store_layer(struct safetensors_out *out, const int *number,
 static int store_param(struct safetensors_out *out, int number, const struct weights *weights,
                        const struct model_param *param, const void *memory, struct error *err)
 {
-    const struct model       *model = weights->model;
-    const struct model_layer *layer = &model->layer[param->layer];
-    struct zero              *zero = param->is_frozen ? weights->frozen : weights->trained;
-    const size_t              size = dtype_size(model->type);
-    const size_t              most = param->count < PART_MAX ? param->count : PART_MAX;
-    const size_t              at = param->is_frozen ? param->offset - layer->frozen_offset
-                                                    : (param->offset - layer->offset) * size;
-    float                    *values = xreallocarray(NULL, most, sizeof *values);
-    char                     *part = xreallocarray(NULL, most, size);
-    size_t                    done, n;
-    int                       rc = 0;
+    const struct model *model = weights->model;
+    struct zero        *zero = param->is_frozen ? weights->frozen : weights->trained;
+    const size_t        most = param->count < PART_MAX ? param->count : PART_MAX;
+    float              *values = xreallocarray(NULL, most, sizeof *values);
+    char               *part = xmalloc(place_of(model, param, most));
+    size_t              done, n, from;
+    int                 rc = 0;
 
+    memory = (const char *)memory + place_of_param(model, param);
     for (done = 0; done < param->count && rc == 0; done += n) {
         n = param->count - done < most ? param->count - done : most;
-        rc = zero_read(zero, part, (const char *)memory + at + done * size, n * size, err);
-        if (rc == 0) {
+        from = place_of(model, param, done);
+        rc = zero_read(zero, part, (const char *)memory + from,
+                       place_of(model, param, done + n) - from, err);
+        if (rc == 0 && param->is_frozen)
+            model_frozen_values(model, param, part, n, values);
+        else if (rc == 0)
             model_widen(model, part, n, values);
+        if (rc == 0)
             rc = safetensors_store(out, (size_t)number, done, n, values, err);
-        }
     }
     free(part);
     free(values);
     return rc;
 }
 
-static int write_rest(const char *dir, const char *from, const struct model *model,
-                      struct error *err)
+/* Returns where a parameter begins in its layer's part of its array, in bytes. */
+static size_t place_of_param(const struct model *model, const struct model_param *param)
+{
+    const struct model_layer *layer = &model->layer[param->layer];
+
+    return param->is_frozen ? param->offset - layer->frozen_offset
+                            : (param->offset - layer->offset) * dtype_size(model->type);
+}
+
+/* Returns where the element begins in the parameter, in bytes. */
+static size_t place_of(const struct model *model, const struct model_param *param, size_t element)
+{
+    return param->is_frozen ? model_frozen_part(model, param, element)
+                            : element * dtype_size(model->type);
+}
+
+int weights_write_rest(const char *dir, const char *from, const struct model_config *shape,
+                       enum dtype type, struct error *err)
 {
     struct stat  there, here;
     struct error why;
-    int          rc = write_config(dir, from, model, err);
+    int          rc = write_config(dir, from, shape, type, err);
 
     if (from == NULL || (stat(from, &there) == 0 && stat(dir, &here) == 0 &&
                          here.st_dev == there.st_dev && here.st_ino == there.st_ino))
@@ -226,8 +242,8 @@ static int write_rest(const char *dir, const char *from, const struct model *mod
 }
 
 /* If the config.json there cannot be read any more, the shape is written as if it had a name. */
-static int write_config(const char *dir, const char *from, const struct model *model,
-                        struct error *err)
+static int write_config(const char *dir, const char *from, const struct model_config *shape,
+                        enum dtype type, struct error *err)
 {
     char  *path = xasprintf("%s/config.json", from != NULL ? from : "");
     size_t size = 0;
@@ -236,12 +252,12 @@ static int write_config(const char *dir, const char *from, const struct model *m
     int    rc = 0;
 
     if (from == NULL || base != NULL)
-        text = model_config_export(&model->config, model->type, base, size, err);
+        text = model_config_export(shape, type, base, size, err);
     if (text == NULL) {
         rc = -1;
-        text = model_config_export(&model->config, model->type, NULL, 0, NULL);
+        text = model_config_export(shape, type, NULL, 0, NULL);
     }
-    if (write_file(dir, "config.json", text, strlen(text), rc == 0 ? err : NULL) < 0)
+    if (weights_write_file(dir, "config.json", text, strlen(text), rc == 0 ? err : NULL) < 0)
         rc = -1;
     free(text);
     free(base);
@@ -258,15 +274,15 @@ static int copy(const char *dir, const char *from, const char *name, struct erro
 
     if (access(path, F_OK) == 0) {
         bytes = file_read_at_once(path, COPY_MAX, &size, err);
-        rc = bytes != NULL ? write_file(dir, name, bytes, size, err) : -1;
+        rc = bytes != NULL ? weights_write_file(dir, name, bytes, size, err) : -1;
         free(bytes);
     }
     free(path);
     return rc;
 }
 
-static int write_file(const char *dir, const char *name, const char *bytes, size_t size,
-                      struct error *err)
+int weights_write_file(const char *dir, const char *name, const char *bytes, size_t size,
+                       struct error *err)
 {
     char *path = xasprintf("%s/%s", dir, name), *partial = xasprintf("%s.partial", path);
     FILE *file = fopen(partial, "we");

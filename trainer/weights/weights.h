@@ -44,4 +44,13 @@ int weights_export(const char *dir, const char *from, int rank, const struct wei
 int weights_gather(struct safetensors_out *out, const int *number, const struct weights *weights,
                    struct error *err);
 
+/* Writes what a model has beside its weights: config.json, for this type, and if from is not NULL,
+ * what belongs to the tokenizer there. -1 with err; the rest is written all the same. */
+int weights_write_rest(const char *dir, const char *from, const struct model_config *shape,
+                       enum dtype type, struct error *err);
+
+/* Writes a file, which gets its name when it is complete. -1 with err. */
+int weights_write_file(const char *dir, const char *name, const char *bytes, size_t size,
+                       struct error *err);
+
 #endif

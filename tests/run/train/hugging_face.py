@@ -8,10 +8,19 @@
                                                  train each, and write DIR/curve: step, loss, norm
     hugging_face.py logits TEXT LENGTH DIR...    load each, and compare with DIR/logits, which
                                                  model_logits wrote: the largest difference
+    hugging_face.py adapt ADAPTERS DIR...        write an adapter for each, as PEFT does:
+                                                 ADAPTERS/NAME
+    hugging_face.py tune STEPS TEXT LENGTH ADAPTERS DIR...
+                                                 train each with its adapter, and write
+                                                 ADAPTERS/NAME/curve
+    hugging_face.py adapted TEXT LENGTH ADAPTERS MERGED DIR...
+                                                 as logits, of each with its adapter, and of
+                                                 MERGED/NAME/logits
     hugging_face.py vectors DIR...               compute what contrib/model_vectors.py has computed
 
 TEXT is cut into samples of LENGTH bytes, which are tokens. Each step uses all of them, so that their
-order does not matter. Models are loaded with all their tensors and no others, or not at all.
+order does not matter. Models are loaded with all their tensors and no others, or not at all. The
+library peft is not there: adapters are added by hand, from its files.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -23,7 +32,7 @@ import warnings
 warnings.filterwarnings("ignore", category=FutureWarning)  # PyTorch's, of Python 3.14
 import torch
 import transformers
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from torch.nn import functional as F
 
 VOCABULARY = 300
@@ -59,6 +68,19 @@ MODELS = {
 }
 
 
+LINEARS = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+ADAPTERS = {
+    "gpt2": {"r": 4, "lora_alpha": 6, "target_modules": ["c_attn", "mlp.c_proj"]},
+    "llama": {"r": 3, "lora_alpha": 8, "target_modules": ["q_proj", "v_proj"],
+              "modules_to_save": ["lm_head", "embed_tokens"]},
+    "mistral": {"r": 5, "lora_alpha": 5, "use_rslora": True,
+                "target_modules": ["up_proj", "self_attn.o_proj"]},
+    "qwen2": {"r": 8, "lora_alpha": 16, "target_modules": LINEARS},
+    "qwen3": {"r": 2, "lora_alpha": 3, "target_modules": ["k_proj", "gate_proj", "down_proj"],
+              "modules_to_save": ["q_norm"]},
+}
+
+
 def main():
     transformers.utils.logging.disable_progress_bar()
     command, *rest = sys.argv[1:]
@@ -73,6 +95,19 @@ def main():
         path, length, *directories = rest
         for directory in directories:
             logits(directory, *read_samples(path, int(length)))
+    elif command == "adapt":
+        for number, directory in enumerate(rest[1:]):
+            adapt(number, rest[0], directory)
+    elif command == "tune":
+        steps, path, length, adapters, *directories = rest
+        for directory in directories:
+            tune(adapters, directory, int(steps), *read_samples(path, int(length)))
+    elif command == "adapted":
+        path, length, adapters, merged, *directories = rest
+        for directory in directories:
+            name = os.path.basename(directory)
+            model = load_adapted(os.path.join(adapters, name), directory)
+            compare(model.eval(), os.path.join(merged, name), *read_samples(path, int(length)))
     elif command == "vectors":
         for directory in rest:
             vectors(directory)
@@ -155,15 +190,20 @@ def read_samples(path, length):
 
 
 def curve(directory, steps, inputs, targets):
-    model = load(directory).train()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, betas=(0.9, 0.95), eps=1e-8,
+    train(load(directory), os.path.join(directory, "curve"), steps, inputs, targets)
+
+
+def train(model, path, steps, inputs, targets):
+    model.train()
+    trained = [value for value in model.parameters() if value.requires_grad]
+    optimizer = torch.optim.AdamW(trained, lr=1e-3, betas=(0.9, 0.95), eps=1e-8,
                                   weight_decay=0.1)
-    with open(os.path.join(directory, "curve"), "w") as file:
+    with open(path, "w") as file:
         for step in range(1, steps + 1):
             optimizer.zero_grad()
             loss = loss_of(model(input_ids=inputs).logits, targets)
             loss.backward()
-            norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            norm = torch.nn.utils.clip_grad_norm_(trained, 1.0)
             optimizer.step()
             file.write(f"{step} {loss.item():.9f} {norm.item():.9f}\n")
 
@@ -172,9 +212,80 @@ def loss_of(values, targets):
     return F.cross_entropy(values.float().flatten(0, 1), targets.flatten())
 
 
+class Adapted(torch.nn.Module):
+    """A linear layer, or GPT-2's Conv1D, with an adapter."""
+
+    def __init__(self, base, a, b, scale):
+        super().__init__()
+        self.base = base
+        self.a = torch.nn.Parameter(a)
+        self.b = torch.nn.Parameter(b)
+        self.scale = scale
+
+    def forward(self, x):
+        return self.base(x) + self.scale * (x @ self.a.T @ self.b.T)
+
+
+def is_named(module, names):
+    return any(module == name or module.endswith("." + name) for name in names)
+
+
+def adapt(number, parent, directory):
+    torch.manual_seed(1000 + number)
+    name = os.path.basename(directory)
+    keys = ADAPTERS[name]
+    model = load(directory)
+    tensors = {}
+    for module, layer in model.named_modules():
+        prefix = f"base_model.model.{module}"
+        if is_named(module, keys["target_modules"]):
+            out, in_ = layer.weight.shape if name != "gpt2" else reversed(layer.weight.shape)
+            tensors[f"{prefix}.lora_A.weight"] = torch.randn(keys["r"], in_) * 0.1
+            tensors[f"{prefix}.lora_B.weight"] = torch.randn(out, keys["r"]) * 0.1
+        if is_named(module, keys.get("modules_to_save") or []):
+            tensors[f"{prefix}.weight"] = layer.weight.detach() * 1.1
+    os.makedirs(os.path.join(parent, name))
+    save_file(tensors, os.path.join(parent, name, "adapter_model.safetensors"), {"format": "pt"})
+    with open(os.path.join(parent, name, "adapter_config.json"), "w") as file:
+        json.dump({"peft_type": "LORA", "task_type": "CAUSAL_LM", "bias": "none",
+                   "lora_dropout": 0.0, "fan_in_fan_out": name == "gpt2", **keys}, file)
+
+
+def load_adapted(adapter, directory):
+    """Return the model with its adapter, of which all tensors are used."""
+    with open(os.path.join(adapter, "adapter_config.json")) as file:
+        keys = json.load(file)
+    tensors = load_file(os.path.join(adapter, "adapter_model.safetensors"))
+    model = load(directory).requires_grad_(False)
+    scale = keys["lora_alpha"] / keys["r"] ** (0.5 if keys.get("use_rslora") else 1)
+    for module, layer in list(model.named_modules()):
+        prefix = f"base_model.model.{module}"
+        if is_named(module, keys["target_modules"]):
+            above, _, last = module.rpartition(".")
+            setattr(model.get_submodule(above), last,
+                    Adapted(layer, tensors.pop(f"{prefix}.lora_A.weight"),
+                            tensors.pop(f"{prefix}.lora_B.weight"), scale))
+        if is_named(module, keys.get("modules_to_save") or []):
+            layer.weight.data.copy_(tensors.pop(f"{prefix}.weight"))
+            layer.weight.requires_grad_(True)
+    if tensors:
+        sys.exit(f"{adapter}: tensors of no module: {list(tensors)}")
+    return model
+
+
+def tune(adapters, directory, steps, inputs, targets):
+    adapter = os.path.join(adapters, os.path.basename(directory))
+    train(load_adapted(adapter, directory), os.path.join(adapter, "curve"), steps, inputs, targets)
+
+
 def logits(directory, inputs, targets):
+    compare(load(directory).eval(), directory, inputs, targets)
+
+
+def compare(model, directory, inputs, targets):
+    """Compare its logits with DIR/logits."""
     with torch.no_grad():
-        theirs = load(directory).eval()(input_ids=inputs).logits
+        theirs = model(input_ids=inputs).logits
     with open(os.path.join(directory, "logits"), "rb") as file:
         ours = torch.frombuffer(bytearray(file.read()), dtype=torch.float32)
     if ours.numel() != theirs.numel():

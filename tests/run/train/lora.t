@@ -126,6 +126,67 @@ learn 1 --lora r=8 --steps 17 --checkpoint_dir "$PWD/save"
 is "another rank of adapters: 1" "$rc" 1
 ok "... belongs to another model" grep -q 'save/global_step16: .* another model' err
 
+# An adapter is exported as PEFT has it, goes on from there, and is merged.
+zero 3
+learn 4 --lora $lora,modules_to_save=embed_tokens --steps 8 --export "$PWD/adapter" \
+    --checkpoint_dir "$PWD/whole.save"
+is "an adapter is exported: 0" "$rc" 0
+is "... as two files" "$(cd adapter && echo *)" "adapter_config.json adapter_model.safetensors"
+ok "... of the names that PEFT gives them" grep -q \
+    'base_model.model.model.layers.2.mlp.down_proj.lora_B.weight' adapter/adapter_model.safetensors
+learn 4 --lora $lora,modules_to_save=embed_tokens --steps 9 --checkpoint_dir "$PWD/whole.save"
+losses >next
+# Dropout and the data's order depend on the step: so the same step is asked for, of a checkpoint
+# that has no step yet.
+head -c 129 text >short
+cp text long
+cp short text
+zero 0
+learn 1 --lora "$PWD/adapter" --steps 1 --dropout 0
+is "an adapter is read again: 0" "$rc" 0
+losses >again
+run muster-train merge --model base --adapter adapter --export merged
+is "it is merged with its base: 0" "$rc" 0
+is "... to a whole model" "$(cd merged && echo *)" "config.json model.safetensors"
+learn 1 --model "$PWD/merged" --steps 1
+ok "... whose loss is that of the adapter" alike again 1
+cp long text
+changed base merged >changed
+is "... in which what has an adapter is other, and the embeddings" "$(wc -l <changed)" 13
+learn 1 --model "$PWD/other" --lora "$PWD/adapter" --steps 1
+is "an adapter of another base: 1" "$rc" 1
+ok "... is told by its weights" grep -q \
+    'adapter/adapter_model.safetensors: this adapter was trained with another base' err
+run muster-train merge --model other --adapter adapter --export merged2
+is "... by merge, too: 1" "$rc" 1
+ok "... likewise" grep -q 'this adapter was trained with another base' err
+run muster-train merge --model base --adapter adapter --export base
+is "a merge over its base: 1" "$rc" 1
+ok "... is refused" grep -q -- '--export: base: is the directory of the model, too' err
+run muster-train merge --model base --adapter base --export x
+is "a merge without an adapter: 1" "$rc" 1
+ok "... names the file" grep -q 'base/adapter_config.json: No such file' err
+run muster-train merge --model base --adapter adapter
+is "a merge to nowhere: 2" "$rc" 2
+ok "... names the option" grep -q -- '--export is missing' err
+
+# Quantized.
+zero 3
+for type in int8 nf4; do
+    learn 4 --lora $lora --quantize $type --steps 16
+    losses >quantized.$type
+    is "$type: 0" "$rc" 0
+    ok "... it learns" falls
+    ok "... from other weights" sh -c '! cmp -s curve quantized.'$type
+    ok "... which is said" grep -q "^frozen weights of blocks are in $type; 0.03 MiB" out
+    learn 1 --lora $lora --quantize $type --steps 16
+    ok "... one rank: the same curve" alike quantized.$type 16
+done
+learn 4 --lora $lora --quantize nf4 --steps 4 --checkpoint_dir "$PWD/nf4"
+learn 4 --lora $lora --steps 5 --checkpoint_dir "$PWD/nf4"
+is "a checkpoint of quantized weights goes on with those alone: 1" "$rc" 1
+ok "... for they are others" grep -q 'trained with other frozen parameters' err
+
 # In 16 bits the masters of adapters are floats, and the frozen parameters have 16 bits.
 zero 3 "" '"bf16": { "enabled": true },'
 learn 4 --lora $lora --steps 16
@@ -147,7 +208,9 @@ bad 1 '--lora: targets: no linear layer of a block of this model is named c_attn
 bad 1 "--freeze '(': " --freeze '('
 bad 1 '--freeze: no parameter is frozen: no name has a match' --freeze wte
 bad 1 '--freeze: every parameter is frozen: there is nothing to train' --freeze .
-bad 2 '--export: adapters cannot be exported yet' --lora r=4 --export "$PWD/x"
+bad 1 '--quantize int4: must be int8 or nf4' --quantize int4 --lora r=4
+bad 1 '--quantize: no parameter is frozen: int8 is for those that are not trained' --quantize int8
+bad 1 "--lora: $PWD/none/x: No such file or directory" --lora "$PWD/none/x"
 bad 2 '--freeze: with --lora, all but the adapters is frozen already' --freeze x --lora r=4
 is "nothing is left of the files" "$(ls -A nvme)" ""
 ok "nothing is left" no_leftovers

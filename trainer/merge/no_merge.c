@@ -1,0 +1,16 @@
+/* no_merge.c - see merge.h; for a build without oneDNN
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "merge/merge.h"
+
+#include <stdio.h>
+
+int merge_main(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    fputs("muster-train: built without oneDNN, which models need\n", stderr);
+    return 1;
+}
