@@ -223,8 +223,8 @@ static int read_checkpoint(const char *dir, const char *tag, struct world *world
     return zero_publish(zero, err);
 }
 
-/* Returns a hash of the names, shapes and offsets of all parameters, which define the meaning
- * of a position in the flat array. */
+/* Returns a hash of the names, shapes and offsets of what is trained, which define the meaning of
+ * a position in the flat array. */
 static uint64_t model_print(const struct model *model)
 {
     uint64_t print = FNV_START;
@@ -233,6 +233,8 @@ static uint64_t model_print(const struct model *model)
     for (i = 0; i < model->param_count; i++) {
         const struct model_param *param = &model->param[i];
 
+        if (param->is_frozen)
+            continue;
         print = fnv_add(print, param->name, strlen(param->name) + 1);
         print = fnv_add(print, param->shape, sizeof param->shape);
         print = fnv_add(print, &param->offset, sizeof param->offset);

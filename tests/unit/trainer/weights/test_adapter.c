@@ -57,7 +57,7 @@ static const struct {
 } bad[] = {
     { "", "f:1: '[' or '{' expected near end of file" },
     { "[]", "f: it is not a JSON object" },
-    { "{ \"r\": 1, \"r\": 2 }", "f:1: duplicate object key" },
+    { "{ \"r\": 1, \"r\": 2 }", "f:1: duplicate object key near '\"r\"'" },
     { "{}", "f: peft_type '' is not LORA" },
     { "{ \"peft_type\": \"IA3\" }", "f: peft_type 'IA3' is not LORA" },
     { "{ " LORA " }", "f: targets: none" },
