@@ -140,7 +140,8 @@ int lora_add(struct lora *lora, bool is_saved, const char *name, struct error *e
     char           (**names)[LORA_NAME_MAX] = is_saved ? &lora->saved : &lora->target;
     const char       *what = is_saved ? "modules_to_save" : "targets";
 
-    if (name[0] == '\0' || strlen(name) >= LORA_NAME_MAX || strspn(name, fine) != strlen(name))
+    if (name[0] == '\0' || strlen(name) >= LORA_NAME_MAX || strspn(name, fine) != strlen(name) ||
+        strcmp(name, "rslora") == 0) /* a key of lora_parse() */
         return err_set(err, "%s: '%.60s' cannot be the name of a module", what, name);
     if (*count == LORA_NAMES_MAX)
         return err_set(err, "%s: more than %d names", what, LORA_NAMES_MAX);

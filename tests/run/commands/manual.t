@@ -59,11 +59,12 @@ if need_trainer >/dev/null; then
     options_of() {
         sed -n "/^\.SH $1\$/,/^\.SH /p" train-page | grep -oE -e '--[a-z][a-z_-]*' | sort -u
     }
-    for program in train check sample; do
+    for program in train check sample merge; do
         case $program in
         train) section="OPTIONS OF THE TRAINING" ;;
         check) section="ARGUMENTS OF MUSTER-TRAIN CHECK" ;;
         sample) section="OPTIONS OF SAMPLE" ;;
+        merge) section="OPTIONS OF MERGE" ;;
         esac
         muster-train $program --help | grep -oE -e '^ .*--[a-z][a-z_-]*' |
             grep -oE -e '--[a-z][a-z_-]*' | sort -u >helped

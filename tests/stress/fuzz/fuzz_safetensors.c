@@ -1,4 +1,4 @@
-/* fuzz_safetensors.c - any bytes as a file of weights, and as config.json
+/* fuzz_safetensors.c - any bytes as a file of weights, as config.json and as adapter_config.json
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -12,8 +12,10 @@
 
 #include "model/model_config.h"
 #include "model/safetensors.h"
+#include "weights/adapter.h"
 
 static void write_again(const struct model_config *config, const char *base, size_t size);
+static void read_adapter(const char *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -46,7 +48,35 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         write_again(&config, (const char *)data, size);
     else if (err.text[0] == '\0')
         abort();
+    read_adapter((const char *)data, size);
     return 0;
+}
+
+/* What is read is valid, and as text it says the same. */
+static void read_adapter(const char *data, size_t size)
+{
+    struct error err = { "" };
+    struct lora  lora, again;
+    char        *text, *twice;
+
+    if (adapter_config_parse(&lora, "fuzz", data, size, &err) < 0) {
+        if (err.text[0] == '\0')
+            abort();
+        return;
+    }
+    text = lora_text(&lora);
+    if (lora_check(&lora, &err) < 0)
+        abort();
+    /* Nine digits of 0.9999999999 are 1, which is refused, and so is a text that is too long. */
+    if (lora_parse(&again, text, &err) == 0) {
+        twice = lora_text(&again);
+        if (strcmp(text, twice) != 0)
+            abort();
+        free(twice);
+        lora_clear(&again);
+    }
+    free(text);
+    lora_clear(&lora);
 }
 
 /* What is read can be written, and then says the same. */

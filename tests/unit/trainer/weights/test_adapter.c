@@ -66,6 +66,8 @@ static const struct {
     { "{ " LORA ", \"target_modules\": [7] }", "f: target_modules is not a list of names" },
     { "{ " LORA ", \"target_modules\": [\"a*\"] }",
       "f: targets: 'a*' cannot be the name of a module" },
+    { "{ " LORA ", \"target_modules\": [\"rslora\"] }",
+      "f: targets: 'rslora' cannot be the name of a module" },
     { "{ " LORA ", \"target_modules\": \".*q_proj\" }",
       "f: target_modules '.*q_proj': a regular expression is not supported; list the names" },
     { "{ " KEYS "\"modules_to_save\": \"lm_head\" }",
