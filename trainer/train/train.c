@@ -5,10 +5,8 @@
 
 #include "train/train.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
-#include <regex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,10 +16,8 @@
 
 #include "config/ds_config.h"
 #include "fnv.h"
-#include "model/lora.h"
 #include "model/model.h"
 #include "model/ops.h"
-#include "model/quant.h"
 #include "train/gpu.h"
 #include "train/limits.h"
 #include "train/monitor.h"
@@ -35,6 +31,7 @@
 #include "train/train_options.h"
 #include "train/world.h"
 #include "weights/adapter.h"
+#include "weights/tuning.h"
 #include "weights/weights.h"
 #include "xalloc.h"
 
@@ -45,8 +42,7 @@ struct train {
     struct ops          *ops;
     struct model        *model;
     uint64_t             base;    /* see start_training() */
-    struct lora          lora;    /* rank 0: no adapters */
-    const char          *adapter; /* the directory to take them from; NULL: at random */
+    struct tuning        tuning;
     const char          *from; /* the model's directory; NULL: its shape has a name */
     size_t               activations, parked; /* bytes, of a pass; parked: on the host */
     struct samples       samples;
@@ -68,9 +64,6 @@ static volatile sig_atomic_t wants[STEP_WANTS];
 static int  set_up(struct train *train, struct error *err);
 static int  read_config(struct train *train, struct error *err);
 static int  make_model(struct train *train, struct error *err);
-static int  new_model(struct train *train, const struct model_config *shape, struct error *err);
-static int  read_lora(struct train *train, const struct model_config *shape, struct error *err);
-static int  compile(regex_t *regex, const char *text, struct error *err);
 static int  shape_of(struct train *train, struct model_config *shape, struct error *err);
 static uint64_t hash_of(const struct train *train);
 static int  make_zero(struct train *train, struct error *err);
@@ -83,7 +76,6 @@ static const struct loss_scale_rules *scale_rules(const struct ds_config *config
 static int  open_samples(struct train *train, struct error *err);
 static void catch_signals(void);
 static void tell_plan(const struct train *train);
-static void tell_tuning(const struct train *train);
 static int  run_steps(struct train *train, int *status, struct error *err);
 static int  tell_bad(const struct train *train, struct error *err);
 static void note_step(struct train *train, const struct step_result *result);
@@ -197,71 +189,14 @@ static int make_model(struct train *train, struct error *err)
                                      : ops_cpu_new(types[type], err);
     if (train->ops == NULL)
         return -1;
-    if (new_model(train, &shape, err) < 0)
+    train->model = tuning_model(&train->tuning, &train->options.tuning, &shape, train->ops, err);
+    if (train->model == NULL)
         return -1;
     train->model->drops = true;
     train->model->recomputes = train->options.activation_checkpointing;
     train->model->parks = train->config->cpu_checkpointing && train->world.on_gpu;
     return model_activations(train->model, train->config->micro_batch_size,
                              train->options.length, &train->activations, &train->parked, err);
-}
-
-/* With adapters, or with frozen parameters, if asked for. */
-static int new_model(struct train *train, const struct model_config *shape, struct error *err)
-{
-    const struct train_options *options = &train->options;
-    struct model_tuning         tuning = { .lora = NULL };
-    struct error                why;
-    regex_t                     freeze;
-
-    if (options->lora != NULL) {
-        if (read_lora(train, shape, &why) < 0)
-            return err_set(err, "--lora: %s", why.text);
-        tuning.lora = &train->lora;
-    }
-    if (options->quantize != NULL && !quant_named(options->quantize, &tuning.quantize))
-        return err_set(err, "--quantize %.60s: must be int8 or nf4", options->quantize);
-    if (options->freeze != NULL) {
-        if (compile(&freeze, options->freeze, err) < 0)
-            return -1;
-        tuning.freeze = &freeze;
-    }
-    train->model = model_new_tuned(shape, options->lora != NULL || options->freeze != NULL ||
-                                              options->quantize != NULL ? &tuning : NULL,
-                                   train->ops, &why);
-    if (options->freeze != NULL)
-        regfree(&freeze);
-    if (train->model != NULL)
-        return 0;
-    return err_set(err, "%s%s", options->lora != NULL       ? "--lora: "
-                                : options->freeze != NULL   ? "--freeze: "
-                                : options->quantize != NULL ? "--quantize: " : "", why.text);
-}
-
-/* A directory is that of an adapter to go on from, or a file its configuration. */
-static int read_lora(struct train *train, const struct model_config *shape, struct error *err)
-{
-    const char *text = train->options.lora;
-    struct stat status;
-
-    if (stat(text, &status) < 0)
-        return strchr(text, '/') == NULL ? lora_parse(&train->lora, text, err)
-                                         : err_set(err, "%s: %s", text, strerror(errno));
-    if (S_ISDIR(status.st_mode))
-        train->adapter = text;
-    return adapter_config_read(&train->lora, text, err) < 0
-               ? -1 : adapter_config_fits(&train->lora, text, shape, err);
-}
-
-static int compile(regex_t *regex, const char *text, struct error *err)
-{
-    char      why[128];
-    const int rc = regcomp(regex, text, REG_EXTENDED | REG_NOSUB);
-
-    if (rc == 0)
-        return 0;
-    regerror(rc, regex, why, sizeof why);
-    return err_set(err, "--freeze '%.60s': %s", text, why);
 }
 
 static int shape_of(struct train *train, struct model_config *shape, struct error *err)
@@ -296,21 +231,11 @@ static int shape_of(struct train *train, struct model_config *shape, struct erro
 /* Returns a hash of the model's shape and the options. */
 static uint64_t hash_of(const struct train *train)
 {
-    const char *freeze = train->options.freeze;
-    char       *text = model_config_text(&train->model->config);
-    uint64_t    hash = fnv_add(train_options_hash(&train->options), text, strlen(text));
+    char          *text = model_config_text(&train->model->config);
+    const uint64_t hash = fnv_add(train_options_hash(&train->options), text, strlen(text));
 
     free(text);
-    if (freeze != NULL)
-        hash = fnv_add(hash, freeze, strlen(freeze));
-    if (train->options.quantize != NULL)
-        hash = fnv_add(hash, train->options.quantize, strlen(train->options.quantize));
-    if (train->lora.rank > 0) {
-        text = lora_text(&train->lora);
-        hash = fnv_add(hash, text, strlen(text));
-        free(text);
-    }
-    return hash;
+    return tuning_hash(&train->tuning, hash);
 }
 
 static int make_zero(struct train *train, struct error *err)
@@ -367,7 +292,7 @@ static struct zero_offload offload_of(const struct ds_offload *offload)
 
 static int start_or_go_on(struct train *train, struct error *err)
 {
-    const struct start start = { .options = &train->options, .adapter = train->adapter,
+    const struct start start = { .options = &train->options, .adapter = train->tuning.adapter,
                                  .world = &train->world,
                                  .weights = { .model = train->model, .trained = train->zero,
                                               .frozen = train->frozen } };
@@ -429,7 +354,7 @@ static void tell_plan(const struct train *train)
            (long long)train->config->train_batch_size,
            (long long)train->config->micro_batch_size,
            (long long)train->config->accumulation_steps, train->world.size);
-    tell_tuning(train);
+    tuning_print(&train->tuning, train->model, stdout);
     if (train->step.lr_scale > 1)
         printf("the learning rate is multiplied by %.6g\n", train->step.lr_scale);
     zero_memory_print(train->zero, stdout);
@@ -440,27 +365,6 @@ static void tell_plan(const struct train *train)
         printf(", and %.2f on the host", (double)train->parked / (1 << 20));
     putchar('\n');
     fflush(stdout);
-}
-
-static void tell_tuning(const struct train *train)
-{
-    const struct model *model = train->model;
-    char               *text;
-    size_t              count[2] = { 0, 0 };
-    int                 i;
-
-    for (i = 0; i < model->param_count; i++)
-        count[model->param[i].is_frozen] += model->param[i].count;
-    if (count[true] > 0)
-        printf("%zu of %zu parameters are trained\n", count[false], count[false] + count[true]);
-    if (model->quantize != QUANT_NONE)
-        printf("frozen weights of blocks are in %s; %.2f MiB for those of one block\n",
-               quant_name(model->quantize), (double)model_wide_bytes(model) / (1 << 20));
-    if (train->lora.rank == 0)
-        return;
-    text = lora_text(&train->lora);
-    printf("LoRA: %s\n", text);
-    free(text);
 }
 
 /* ---- the loop ---- */
@@ -588,8 +492,8 @@ static int export(struct train *train, struct error *err)
 
     if (dir == NULL)
         return 0;
-    if (train->lora.rank > 0)
-        return adapter_export(dir, train->from, &train->lora, train->world.rank, &weights,
+    if (train->tuning.lora.rank > 0)
+        return adapter_export(dir, train->from, &train->tuning.lora, train->world.rank, &weights,
                               train->base, err);
     return weights_export(dir, train->from, train->world.rank, &weights, err);
 }
@@ -603,7 +507,7 @@ static int leave(struct train *train, struct error *err)
     if (train->device != NULL)
         train->device->free(train->device);
     model_free(train->model);
-    lora_clear(&train->lora);
+    tuning_clear(&train->tuning);
     train->ops->free(train->ops);
     samples_close(&train->samples);
     data_shards_close(train->shards);

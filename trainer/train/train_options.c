@@ -47,12 +47,12 @@ static const struct option_row {
     { "steps", KIND_NUMBER, FIELD(steps), 1, INT64_C(1) << 40, NULL, "N",
       "the last step [once through the data]" },
     { "length", KIND_NUMBER, FIELD(length), 1, 1 << 20, "64", "N", "tokens per sample" },
-    { "lora", KIND_TEXT, FIELD(lora), 0, 0, NULL, "SPEC",
+    { "lora", KIND_TEXT, FIELD(tuning.lora), 0, 0, NULL, "SPEC",
       "train adapters only, as r=16,targets=q_proj,v_proj; or\n"
       "continue the adapter in a directory, as PEFT has it" },
-    { "freeze", KIND_TEXT, FIELD(freeze), 0, 0, NULL, "REGEX",
+    { "freeze", KIND_TEXT, FIELD(tuning.freeze), 0, 0, NULL, "REGEX",
       "do not train parameters whose names match" },
-    { "quantize", KIND_TEXT, FIELD(quantize), 0, 0, NULL, "TYPE",
+    { "quantize", KIND_TEXT, FIELD(tuning.quantize), 0, 0, NULL, "TYPE",
       "keep frozen weights of blocks in int8 or nf4" },
     { "lr-scale", KIND_TEXT, FIELD(lr_scale), 0, 0, "none", "BY",
       "ranks: multiply the learning rate by them,\nas scripts for Horovod do" },
@@ -168,7 +168,7 @@ static int judge(const struct train_options *options, struct error *err)
         return err_set(err, "--data is missing");
     if (options->tag != NULL && options->checkpoint_dir == NULL)
         return err_set(err, "--tag needs --checkpoint_dir");
-    if (options->lora != NULL && options->freeze != NULL)
+    if (options->tuning.lora != NULL && options->tuning.freeze != NULL)
         return err_set(err, "--freeze: with --lora, all but the adapters is frozen already; "
                             "modules_to_save= names what else is trained");
     return TRAIN_OPTIONS_RUN;

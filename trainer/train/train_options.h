@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "err.h"
+#include "weights/tuning.h"
 
 struct train_options {
     const char *config;         /* ds_config.json; all texts are borrowed from argv */
@@ -20,10 +21,7 @@ struct train_options {
     const char *export;         /* NULL: do not export the weights */
     const char *tag;            /* the checkpoint to resume from; NULL: the latest */
     const char *lr_scale;       /* "none", "ranks" */
-    const char *lora;           /* adapters, as lora.h has them, or the directory or
-                                   adapter_config.json of PEFT's; NULL: none */
-    const char *quantize;       /* a name of quant.h; NULL: none */
-    const char *freeze;         /* a regular expression; NULL: freeze nothing */
+    struct tuning_words tuning;
     int64_t     steps;          /* the last step; 0: once through the data */
     int64_t     length;         /* tokens per sample */
     int64_t     save_interval;  /* steps; 0: only at the end */

@@ -36,7 +36,7 @@ static const char *const known[] = {
     /* Where it comes from, how it is stored and loaded. */
     "auto_mapping", "base_model_name_or_path", "revision", "peft_version", "task_type",
     "inference_mode", "fan_in_fan_out", "runtime_config", "megatron_core",
-    /* Of what is off itself. */
+    /* Numbers of what another key switches off. */
     "qalora_group_size",
 };
 

@@ -45,7 +45,7 @@ int weights_gather(struct safetensors_out *out, const int *number, const struct 
                    struct error *err);
 
 /* Writes what a model has beside its weights: config.json, for this type, and if from is not NULL,
- * what belongs to the tokenizer there. -1 with err; the rest is written all the same. */
+ * what belongs to the tokenizer there. -1 with err; the other files are written even so. */
 int weights_write_rest(const char *dir, const char *from, const struct model_config *shape,
                        enum dtype type, struct error *err);
 
