@@ -297,8 +297,7 @@ static void print_help(FILE *out)
           "has them, in the type of the model's own.\n\n"
           "  --model DIR             config.json and weights\n"
           "  --adapter DIR           adapter_config.json and adapter_model.safetensors, as\n"
-          "                          PEFT has them and muster-train --lora --export writes\n"
-          "                          them\n"
+          "                          PEFT and a training with adapters write them\n"
           "  --export DIR            another directory; it is made if it is missing\n"
           "  --help                  print this help\n\n"
           "Exit status: 0 success, 1 failure, 2 usage error.\n",
