@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "model/model_weights.h"
 #include "model/ops.h"
@@ -22,8 +21,7 @@
 
 enum { MERGE_OK, MERGE_FAILED, MERGE_USAGE, MERGE_HELP = -2 };
 
-#define FILE_MAX  (UINT64_C(5) << 30) /* bytes; Hugging Face's own default */
-#define PART_MAX  ((size_t)1 << 22)   /* elements that are read at a time */
+#define PART_MAX ((size_t)1 << 22) /* elements that are read at a time */
 
 struct merge {
     const char         *model, *adapter, *export; /* directories */
@@ -31,14 +29,13 @@ struct merge {
     struct ops         *ops;
     struct model       *tuned; /* the model with its adapter, for names and places */
     struct model       *whole; /* the model alone */
-    struct safetensors *base;
-    struct adapter     *added;
+    struct safetensors *base, *added; /* added: the adapter */
 };
 
 /* An adapter's matrices; a NULL: the parameter has none. */
 struct low_rank {
     float *a, *b;
-    size_t in, out, rank;
+    size_t in, rank;
 };
 
 static const struct option longs[] = {
@@ -51,7 +48,6 @@ static const struct option longs[] = {
 
 static int  parse(struct merge *merge, int argc, char **argv, struct error *err);
 static int  check_place(const struct merge *merge, struct error *err);
-static bool is_same(const char *a, const char *b);
 static int  load(struct merge *merge, struct error *err);
 static int  write_all(struct merge *merge, struct error *err);
 static int  write_param(struct merge *merge, struct safetensors_out *out, int number,
@@ -121,17 +117,11 @@ static int check_place(const struct merge *merge, struct error *err)
 {
     if (weights_prepare(merge->export, err) < 0)
         return -1;
-    if (is_same(merge->export, merge->model) || is_same(merge->export, merge->adapter))
-        return err_set(err, "--export: %s: is the directory of the %s, too", merge->export,
-                       is_same(merge->export, merge->model) ? "model" : "adapter");
+    if (weights_are_same(merge->export, merge->model))
+        return err_set(err, "--export: %s: is the directory of the model, too", merge->export);
+    if (weights_are_same(merge->export, merge->adapter))
+        return err_set(err, "--export: %s: is the directory of the adapter, too", merge->export);
     return 0;
-}
-
-static bool is_same(const char *a, const char *b)
-{
-    struct stat x, y;
-
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
 static int load(struct merge *merge, struct error *err)
@@ -153,20 +143,19 @@ static int load(struct merge *merge, struct error *err)
         return err_set(err, "%s: %s", merge->adapter, why.text);
     if ((merge->base = safetensors_open(merge->model, err)) == NULL ||
         model_weights_check(merge->whole, merge->base, err) < 0 ||
-        weights_print(merge->model, &print, err) < 0)
+        weights_print(merge->base, &print, err) < 0)
         return -1;
     merge->added = adapter_open(merge->adapter, merge->tuned, print, err);
     return merge->added != NULL ? 0 : -1;
 }
 
-/* In the type of the base's first tensor that has a parameter's name. */
 static int write_all(struct merge *merge, struct error *err)
 {
     const enum dtype        type = model_weights_type(merge->whole, merge->base);
     struct safetensors_out *out;
     int                     i, rc = 0;
 
-    out = model_weights_create(merge->whole, merge->export, type, FILE_MAX, err);
+    out = model_weights_create(merge->whole, merge->export, type, WEIGHTS_FILE_MAX, err);
     if (out == NULL)
         return -1;
     for (i = 0; i < merge->whole->param_count && rc == 0; i++)
@@ -220,7 +209,6 @@ static int read_low_rank(struct merge *merge, const struct model_param *param,
 
     if (param->dims != 2)
         return 0;
-    err->text[0] = '\0';
     low->a = read_matrix(merge, param, LORA_A, &a, err);
     if (a == NULL)
         return 0;
@@ -229,7 +217,6 @@ static int read_low_rank(struct merge *merge, const struct model_param *param,
         return -1;
     low->rank = a->shape[0];
     low->in = a->shape[1];
-    low->out = b->shape[0];
     return 0;
 }
 
@@ -281,7 +268,7 @@ static void add(const struct merge *merge, const struct low_rank *low, size_t fi
 
 static void clear(struct merge *merge)
 {
-    adapter_close(merge->added);
+    safetensors_close(merge->added);
     safetensors_close(merge->base);
     model_free(merge->tuned);
     model_free(merge->whole);

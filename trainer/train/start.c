@@ -19,8 +19,8 @@
 /* Where values of parameters come from, as a value_source. */
 struct origin {
     struct safetensors *base;    /* NULL: there are no weights */
-    struct adapter     *adapter; /* NULL: what is trained has no file of its own */
-    uint64_t            print; /* of base; 0: there is none */
+    struct safetensors *adapter; /* NULL: what is trained has no file of its own */
+    uint64_t            print;   /* of base; 0: there is none */
     uint64_t            seed;
 };
 
@@ -67,7 +67,7 @@ int start_training(const struct start *start, struct state *state, uint64_t *bas
             rc = fill_trained(start, &origin, err);
     }
     *base = origin.print;
-    adapter_close(origin.adapter);
+    safetensors_close(origin.adapter);
     safetensors_close(origin.base);
     return rc;
 }
@@ -92,10 +92,14 @@ static int open_origin(const struct start *start, struct origin *origin, struct 
 
 static int open_adapter(const struct start *start, struct origin *origin, struct error *err)
 {
+    uint64_t print;
+
     if (start->adapter == NULL)
         return 0;
     origin->adapter = adapter_open(start->adapter, start->weights.model, origin->print, err);
-    return origin->adapter != NULL ? 0 : -1;
+    if (origin->adapter == NULL || weights_print(origin->adapter, &print, err) < 0)
+        return -1;
+    return world_agree(start->world, print, start->adapter, err);
 }
 
 static int read_origin(void *arg, const struct model_param *param, size_t first, size_t count,
@@ -121,12 +125,10 @@ static int fill_frozen(const struct start *start, struct origin *origin, struct 
     const char    *dir = start->options->model;
     const int      quantize = (int)start->weights.model->quantize;
 
-    state->base = scramble(origin->seed);
-    if (origin->base != NULL) {
-        if (weights_print(dir, &origin->print, err) < 0)
-            return -1;
-        state->base = fnv_add(origin->print, &quantize, sizeof quantize);
-    }
+    if (origin->base != NULL && weights_print(origin->base, &origin->print, err) < 0)
+        return -1;
+    state->base = fnv_add(origin->base != NULL ? origin->print : scramble(origin->seed),
+                          &quantize, sizeof quantize);
     if (world_agree(start->world, state->base, dir, err) < 0)
         return -1;
     return zero_fill(start->weights.frozen, fill_bytes, &filling, err);

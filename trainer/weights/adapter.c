@@ -17,10 +17,6 @@
 #define PREFIX "base_model.model."
 #define STEM   "adapter_model"
 
-struct adapter {
-    struct safetensors *st;
-};
-
 static struct safetensors *open_file(const char *dir, struct error *err);
 static int  judge(const struct safetensors *st, const struct model *model, uint64_t base,
                   struct error *err);
@@ -31,21 +27,15 @@ static const struct safetensor *find(const struct safetensors *st, const char *n
 static struct safetensors_out *create(const char *dir, const struct model *model, int *number,
                                       uint64_t base, struct error *err);
 
-struct adapter *adapter_open(const char *dir, const struct model *model, uint64_t base,
-                             struct error *err)
+struct safetensors *adapter_open(const char *dir, const struct model *model, uint64_t base,
+                                 struct error *err)
 {
     struct safetensors *st = open_file(dir, err);
-    struct adapter     *adapter;
 
-    if (st == NULL)
-        return NULL;
-    if (judge(st, model, base, err) < 0) {
-        safetensors_close(st);
-        return NULL;
-    }
-    adapter = xcalloc(1, sizeof *adapter);
-    adapter->st = st;
-    return adapter;
+    if (st == NULL || judge(st, model, base, err) == 0)
+        return st;
+    safetensors_close(st);
+    return NULL;
 }
 
 static struct safetensors *open_file(const char *dir, struct error *err)
@@ -122,24 +112,12 @@ static const struct safetensor *find(const struct safetensors *st, const char *n
     return safetensors_find(st, whole);
 }
 
-void adapter_close(struct adapter *adapter)
-{
-    if (adapter == NULL)
-        return;
-    safetensors_close(adapter->st);
-    free(adapter);
-}
-
-int adapter_read(void *arg, const struct model_param *param, size_t first, size_t count,
+int adapter_read(void *adapter, const struct model_param *param, size_t first, size_t count,
                  float *values, struct error *err)
 {
-    const struct adapter    *adapter = arg;
-    const struct safetensor *tensor = find(adapter->st, param->name);
+    const struct safetensors *st = adapter;
 
-    if (tensor == NULL)
-        return err_set(err, "%s: " PREFIX "%s is missing", adapter->st->file[0].path,
-                       param->name);
-    return safetensors_load(adapter->st, tensor, first, count, values, err);
+    return safetensors_load(st, find(st, param->name), first, count, values, err);
 }
 
 /* ---- export ---- */

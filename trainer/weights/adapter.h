@@ -35,11 +35,11 @@ char *adapter_config_text(const struct lora *lora, const struct model *model, co
 
 /* Opens DIR's adapter: does it have each parameter that is trained, in its shape, and no others?
  * base: weights_print() of the model's weights; 0: it has none. NULL with err. */
-struct adapter *adapter_open(const char *dir, const struct model *model, uint64_t base,
-                             struct error *err);
-void            adapter_close(struct adapter *adapter); /* NULL is fine */
+struct safetensors *adapter_open(const char *dir, const struct model *model, uint64_t base,
+                                 struct error *err);
 
-/* A value_source (model_fill.h) of parameters that are trained; arg: an adapter. */
+/* A value_source (model_fill.h) of parameters that are trained. adapter: what adapter_open() has
+ * returned. */
 int adapter_read(void *adapter, const struct model_param *param, size_t first, size_t count,
                  float *values, struct error *err);
 

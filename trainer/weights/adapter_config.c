@@ -78,9 +78,15 @@ int adapter_config_parse(struct lora *lora, const char *name, const char *text, 
 int adapter_config_fits(const struct lora *lora, const char *path,
                         const struct model_config *shape, struct error *err)
 {
-    if (shape->is_untied || lora->is_tied ||
-        !(lora_saves(lora, "model.embed_tokens.weight") || lora_saves(lora, "lm_head.weight") ||
-          lora_saves(lora, "transformer.wte.weight")))
+    static const char *const both[] = {
+        "model.embed_tokens.weight", "lm_head.weight", "transformer.wte.weight",
+        "bert.embeddings.word_embeddings.weight", "roberta.embeddings.word_embeddings.weight",
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof both / sizeof both[0] && !lora_saves(lora, both[i]); i++)
+        ;
+    if (shape->is_untied || lora->is_tied || i == sizeof both / sizeof both[0])
         return 0;
     return err_set(err, "%s: modules_to_save has the embeddings or the head, which are one in this "
                         "model: that is supported only with \"ensure_weight_tying\": true", path);

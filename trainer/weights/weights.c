@@ -18,10 +18,9 @@
 #include "model/model_weights.h"
 #include "xalloc.h"
 
-#define FILE_MAX (UINT64_C(5) << 30) /* bytes; Hugging Face's own default */
-#define COPY_MAX ((size_t)256 << 20) /* bytes of a tokenizer's file */
-#define PART_MAX ((size_t)1 << 20)   /* elements */
-#define PRINT_MAX 256 /* elements of each tensor that a print has */
+#define COPY_MAX  ((size_t)256 << 20) /* bytes of a tokenizer's file */
+#define PART_MAX  ((size_t)1 << 20)   /* elements */
+#define PRINT_MAX 256                 /* elements of each tensor that a print has */
 
 /* What transformers needs beside the weights. */
 static const char *const beside[] = {
@@ -69,15 +68,12 @@ int weights_shape(const char *dir, struct model_config *shape, struct error *err
 
 /* The weights of two models of one shape differ everywhere, so a few bytes of each tensor are
  * enough, and cheap for any size. */
-int weights_print(const char *dir, uint64_t *print, struct error *err)
+int weights_print(const struct safetensors *st, uint64_t *print, struct error *err)
 {
-    struct safetensors *st = safetensors_open(dir, err);
-    float               values[PRINT_MAX];
-    size_t              i, n;
-    int                 rc = 0;
+    float  values[PRINT_MAX];
+    size_t i, n;
+    int    rc = 0;
 
-    if (st == NULL)
-        return -1;
     *print = FNV_START;
     for (i = 0; i < st->tensors && rc == 0; i++) {
         const struct safetensor *t = &st->tensor[i];
@@ -88,8 +84,14 @@ int weights_print(const char *dir, uint64_t *print, struct error *err)
         *print = fnv_add(*print, &t->count, sizeof t->count);
         *print = fnv_add(*print, values, n * sizeof *values);
     }
-    safetensors_close(st);
     return rc;
+}
+
+bool weights_are_same(const char *a, const char *b)
+{
+    struct stat x, y;
+
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
 int weights_prepare(const char *dir, struct error *err)
@@ -117,7 +119,7 @@ int weights_export(const char *dir, const char *from, int rank, const struct wei
     for (i = 0; i < model->param_count; i++)
         number[i] = i;
     if (rank == 0 &&
-        (out = model_weights_create(model, dir, model->type, FILE_MAX, err)) == NULL)
+        (out = model_weights_create(model, dir, model->type, WEIGHTS_FILE_MAX, err)) == NULL)
         rc = -1;
     if (rc == 0)
         rc = weights_gather(out, number, weights, err);
@@ -228,12 +230,10 @@ static size_t place_of(const struct model *model, const struct model_param *para
 int weights_write_rest(const char *dir, const char *from, const struct model_config *shape,
                        enum dtype type, struct error *err)
 {
-    struct stat  there, here;
     struct error why;
     int          rc = write_config(dir, from, shape, type, err);
 
-    if (from == NULL || (stat(from, &there) == 0 && stat(dir, &here) == 0 &&
-                         here.st_dev == there.st_dev && here.st_ino == there.st_ino))
+    if (from == NULL || weights_are_same(from, dir))
         return rc;
     for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++)
         if (copy(dir, from, beside[i], &why) < 0 && rc == 0)

@@ -11,6 +11,8 @@
 #include "model/safetensors.h"
 #include "zero/zero.h"
 
+#define WEIGHTS_FILE_MAX (UINT64_C(5) << 30) /* bytes of a file; Hugging Face's own default */
+
 /* A model whose parameters ranks hold together. */
 struct weights {
     const struct model *model;
@@ -23,9 +25,12 @@ bool weights_are_in(const char *dir);
 /* Reads the shape from DIR's config.json. -1 with err. */
 int weights_shape(const char *dir, struct model_config *shape, struct error *err);
 
-/* Sets print to a hash of the names and of some of the values of DIR's weights, so that other
- * weights of the same shape have another one. -1 with err. */
-int weights_print(const char *dir, uint64_t *print, struct error *err);
+/* Sets print to a hash of the names and of some of the values of weights, so that others of the
+ * same shape have another one. -1 with err. */
+int weights_print(const struct safetensors *st, uint64_t *print, struct error *err);
+
+/* Are both directories the same one? */
+bool weights_are_same(const char *a, const char *b);
 
 /* Makes the directory for an export, or fails: before a training, and not only after it. -1 with
  * err. */

@@ -33,12 +33,6 @@ learn() {
     4) run muster --label none --grace 2 --name lora-t -H node1:2,node2:2 "$@" ;;
     esac
 }
-# alike FILE STEPS: the curve is the one in FILE.
-alike() {
-    losses | paste "$1" - | awk -v lines="$2" '
-        $1 == "" || $1 - $2 > 2e-5 || $2 - $1 > 2e-5 { print > "/dev/stderr"; bad = 1 }
-        END { exit bad || NR != lines }'
-}
 # falls: the last loss is less than 0.97 of the first.
 falls() {
     losses | awk 'NR == 1 { first = $1 } { last = $1 } END { exit !(last < 0.97 * first) }'
@@ -150,6 +144,23 @@ ok "... whose loss is that of the adapter" alike adapted 1
 cp long text
 changed base merged >changed
 is "... in which what has an adapter is other, and the embeddings" "$(wc -l <changed)" 10
+cp -r adapter adapter.3
+printf x | dd of=adapter.3/adapter_model.safetensors bs=1 conv=notrunc status=none \
+    seek=$(($(wc -c <adapter.3/adapter_model.safetensors) - 100))
+cat >each <<'EACH'
+#!/bin/sh
+case $RANK in 3) last=.3 ;; *) last= ;; esac
+exec muster-train "$@" --lora "$PWD/adapter$last"
+EACH
+chmod +x each
+run muster --label none --grace 2 --name lora-t -H node1:2,node2:2 "$PWD/each" \
+    --deepspeed_config "$PWD/ds.json" --model "$PWD/base" --length 16 --data "$PWD/text" \
+    --device cpu --timeout 60 --steps 1
+is "a node with another adapter: 1" "$rc" 1
+ok "... is named" grep -q "adapter.3 on this rank differs from rank 0's" err
+learn 1 --lora "$PWD/adapter/adapter_config.json" --steps 1
+is "its configuration alone, for a new adapter: 0" "$rc $(sed -n 's/^LoRA: //p' out)" \
+    "0 r=4,alpha=8,dropout=0,rslora=true,targets=q_proj,v_proj,down_proj,modules_to_save=embed_tokens"
 learn 1 --model "$PWD/other" --lora "$PWD/adapter" --steps 1
 is "an adapter of another base: 1" "$rc" 1
 ok "... is told by its weights" grep -q \
@@ -183,6 +194,15 @@ learn 4 --lora $lora --quantize nf4 --steps 4 --checkpoint_dir "$PWD/nf4"
 learn 4 --lora $lora --steps 5 --checkpoint_dir "$PWD/nf4"
 is "a checkpoint of quantized weights goes on with those alone: 1" "$rc" 1
 ok "... for they are others" grep -q 'trained with other frozen parameters' err
+learn 4 --freeze "$freeze" --quantize nf4 --steps 1 --export "$PWD/rounded"
+is "weights that are rounded are exported: 0" "$rc" 0
+changed base rounded >changed
+is "... of layers that are frozen" "$(grep -Ec 'layers.[01].*proj.weight|layers.2.*k_proj.weight' changed)" 15
+is "... not their other parameters" "$(grep -Ec 'embed|layers.[01].*(norm|bias)' changed)" 0
+learn 1 --model "$PWD/rounded" --freeze "$freeze" --steps 1
+losses >next
+learn 1 --model "$PWD/rounded" --freeze "$freeze" --quantize nf4 --steps 1
+ok "... and are the same when they are rounded again" alike next 1
 
 # In 16 bits the masters of adapters are floats, and the frozen parameters have 16 bits.
 zero 3 "" '"bf16": { "enabled": true },'

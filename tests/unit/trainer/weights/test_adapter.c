@@ -171,10 +171,16 @@ static void test_tied(void **state)
     (void)state;
     assert_int_equal(lora_parse(&lora, "r=1,modules_to_save=embed_tokens", &err), 0);
     assert_int_equal(adapter_config_fits(&lora, "f", &tiny[3], &err), 0);
+    lora.is_tied = true;
+    assert_int_equal(adapter_config_fits(&lora, "f", &tiny[5], &err), 0);
+    lora.is_tied = false;
     assert_int_equal(adapter_config_fits(&lora, "f", &tiny[5], &err), -1);
     assert_string_equal(err.text,
                         "f: modules_to_save has the embeddings or the head, which are one in this "
                         "model: that is supported only with \"ensure_weight_tying\": true");
+    lora_clear(&lora);
+    assert_int_equal(lora_parse(&lora, "r=1,modules_to_save=word_embeddings", &err), 0);
+    assert_int_equal(adapter_config_fits(&lora, "f", &tiny[1], &err), -1);
     lora_clear(&lora);
 }
 
@@ -227,7 +233,7 @@ static void test_files(void **state)
     struct safetensors_shape less[4];
     struct model_tuning      tuning = { .freeze = NULL };
     const struct model_param *param;
-    struct adapter          *adapter;
+    struct safetensors      *adapter;
     struct fixture           f;
     struct lora              lora;
     struct error             err;
@@ -245,10 +251,10 @@ static void test_files(void **state)
     param = model_param_named(f.model, strstr(TWO "A.weight", "model.layers"));
     assert_int_equal(adapter_read(adapter, param, 5, 3, values, &err), 0);
     assert_true(values[0] == 205 && values[2] == 207);
-    adapter_close(adapter);
+    safetensors_close(adapter);
     adapter = adapter_open(dir, f.model, 0, &err); /* a model without weights */
     assert_non_null(adapter);
-    adapter_close(adapter);
+    safetensors_close(adapter);
 
     refuse(f.model, 254, file,
            ": this adapter was trained with another base: --model has other weights");
