@@ -56,7 +56,8 @@ char *lora_text(const struct lora *lora);
 double lora_scale(const struct lora *lora);
 
 /* Is the module of this parameter ("model.layers.3.mlp.up_proj.weight") a target, by a name that
- * is the module's or its end after a dot? Is it saved? is_linear is for the caller to see. */
+ * is the module's or its end after a dot? Is it saved? Neither looks at
+ * is_linear. */
 bool lora_has_target(const struct lora *lora, const char *param);
 bool lora_saves(const struct lora *lora, const char *param);
 

@@ -22,8 +22,7 @@ int model_weights_check(const struct model *model, const struct safetensors *st,
 int model_weights_read(void *weights, const struct model_param *param, size_t first, size_t count,
                        float *values, struct error *err);
 
-/* Returns the type to store the model's parameters in without loss of more than they have: that of
- * the first one; float if there is no such type to write. */
+/* Returns the type of the first parameter's tensor; float if this program does not write it. */
 enum dtype model_weights_type(const struct model *model, const struct safetensors *st);
 
 /* Loads count elements of the flat array from first on; padding becomes 0. */

@@ -45,12 +45,6 @@ learn() {
     4) run muster --label none --grace 2 --name llama-t -H node1:2,node2:2 "$@" ;;
     esac
 }
-# alike FILE STEPS: the curve is the one in FILE.
-alike() {
-    losses | paste "$1" - | awk -v lines="$2" '
-        $1 == "" || $1 - $2 > 1e-5 || $2 - $1 > 1e-5 { print > "/dev/stderr"; bad = 1 }
-        END { exit bad || NR != lines }'
-}
 # falls: the last loss is less than 0.8 of the first.
 falls() {
     losses | awk 'NR == 1 { first = $1 } { last = $1 } END { exit !(last < 0.8 * first) }'
