@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/data.h"
+#include "data/data.h"
+#include "data/samples.h"
 #include "model/model.h"
 #include "model/model_weights.h"
 #include "model/ops.h"
 #include "model/scramble.h"
 #include "sample/sample_options.h"
-#include "train/samples.h"
 #include "weights/weights.h"
 #include "xalloc.h"
 

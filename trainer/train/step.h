@@ -17,9 +17,9 @@
 #define MUSTER_STEP_H
 
 #include "config/ds_config.h"
+#include "data/samples.h"
 #include "model/model.h"
 #include "shards/data_shards.h"
-#include "train/samples.h"
 #include "train/state.h"
 #include "train/world.h"
 #include "zero/zero.h"

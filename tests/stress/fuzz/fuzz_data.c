@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "model/data.h"
+#include "data/data.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (fd < 0 || write(fd, data, size) != (ssize_t)size)
         abort();
     close(fd);
-    tokens = data_open(path, 4, true, size, &err);
+    tokens = data_open(path, 4, true, size, NULL, &err);
     if (tokens == NULL && err.text[0] == '\0')
         abort();
     for (n = 0; tokens != NULL && n < 20; n++)

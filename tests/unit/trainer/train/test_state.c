@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "train/samples.h"
+#include "data/samples.h"
 #include "train/state.h"
 #include "train/train_options.h"
 #include "xalloc.h"
@@ -54,9 +54,9 @@ static void test_masks(void **state)
     uint64_t       number;
 
     (void)state;
-    assert_int_equal(samples_open(&samples, path, LENGTH, true, 257, 7, &err), 0);
-    assert_int_equal(samples_open(&again, path, LENGTH, true, 257, 7, &err), 0);
-    assert_int_equal(samples_open(&plain, path, LENGTH, false, 257, 7, &err), 0);
+    assert_int_equal(samples_open(&samples, path, LENGTH, true, 257, 7, NULL, &err), 0);
+    assert_int_equal(samples_open(&again, path, LENGTH, true, 257, 7, NULL, &err), 0);
+    assert_int_equal(samples_open(&plain, path, LENGTH, false, 257, 7, NULL, &err), 0);
     for (number = 0; number < 10000; number++) {
         assert_int_equal(samples_take(&again, number, whole, next, &err), 0);
         assert_int_equal(samples_take(&samples, number, tokens, targets, &err), 0);
@@ -86,10 +86,10 @@ static void test_bad_data(void **state)
     struct error   err;
 
     (void)state;
-    assert_int_equal(samples_open(&samples, "/nowhere", LENGTH, false, 256, 7, &err), -1);
+    assert_int_equal(samples_open(&samples, "/nowhere", LENGTH, false, 256, 7, NULL, &err), -1);
     assert_non_null(strstr(err.text, "/nowhere: No such file"));
     samples_close(&samples);
-    assert_int_equal(samples_open(&samples, path, LENGTH, true, 256, 7, &err), -1);
+    assert_int_equal(samples_open(&samples, path, LENGTH, true, 256, 7, NULL, &err), -1);
     assert_non_null(
         strstr(err.text, "text and the mask need 257 tokens, but the vocabulary has only 256"));
     samples_close(&samples);

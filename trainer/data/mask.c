@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "model/mask.h"
+#include "data/mask.h"
 
 #include "model/scramble.h"
 

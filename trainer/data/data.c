@@ -7,34 +7,27 @@
  */
 #include "config.h"
 
-#include "model/data.h"
+#include "data/data.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "data/file_list.h"
 #include "file.h"
 #include "model/scramble.h"
 #include "xalloc.h"
 
-/* A shard's header has 256 numbers of four bytes; only the first three are used. */
-#define BIN_HEADER  1024
-#define BIN_MAGIC   20240520
-#define BIN_VERSION 1
-
-static int      open_all(struct data *data, const char *path, struct error *err);
-static int      open_directory(struct data *data, const char *path, struct error *err);
-static int      add_file(struct data *data, const char *path, struct error *err);
-static int      look_at(struct data_file *file, struct error *err);
-static int      look_at_bin(struct data_file *file, uint64_t size, struct error *err);
-static bool     has_suffix(const char *path, const char *suffix);
+static int      open_all(struct data *data, const char *path, const struct data_text *text,
+                         struct error *err);
+static int      add_file(struct data *data, const char *path, const struct data_text *text,
+                         struct error *err);
+static int      look_at(struct data_file *file, const struct data_text *text,
+                        struct error *err);
 static uint64_t samples_of(const struct data *data, uint64_t tokens);
 static uint64_t shuffled(uint64_t i, uint64_t count, uint64_t seed, uint64_t epoch);
 static const struct data_file *file_of(const struct data *data, uint64_t sample);
@@ -42,14 +35,14 @@ static int      read_tokens(const struct data_file *file, uint64_t first, int co
                             int32_t *tokens, struct error *err);
 
 struct data *data_open(const char *path, int length, bool with_next, uint64_t seed,
-                       struct error *err)
+                       const struct data_text *text, struct error *err)
 {
     struct data *data = xcalloc(1, sizeof *data);
 
     data->length = length;
     data->with_next = with_next;
     data->seed = seed;
-    if (open_all(data, path, err) < 0) {
+    if (open_all(data, path, text, err) < 0) {
         data_close(data);
         return NULL;
     }
@@ -65,20 +58,24 @@ void data_close(struct data *data)
     for (i = 0; i < data->files; i++) {
         if (data->file[i].fd >= 0)
             close(data->file[i].fd);
+        free(data->file[i].memory);
         free(data->file[i].path);
     }
     free(data->file);
     free(data);
 }
 
-static int open_all(struct data *data, const char *path, struct error *err)
+static int open_all(struct data *data, const char *path, const struct data_text *text,
+                    struct error *err)
 {
-    struct stat is;
-    int         i;
+    struct strlist files;
+    size_t         number;
+    int            i, rc = file_list_read(&files, path, err);
 
-    if (stat(path, &is) < 0)
-        return err_set(err, "%s: %s", path, strerror(errno));
-    if ((S_ISDIR(is.st_mode) ? open_directory(data, path, err) : add_file(data, path, err)) < 0)
+    for (number = 0; number < files.count && rc == 0; number++)
+        rc = add_file(data, files.item[number], text, err);
+    strlist_clear(&files);
+    if (rc < 0)
         return -1;
     for (i = 0; i < data->files; i++) {
         data->file[i].first = data->samples;
@@ -90,37 +87,8 @@ static int open_all(struct data *data, const char *path, struct error *err)
     return 0;
 }
 
-static int visible(const struct dirent *entry)
-{
-    return entry->d_name[0] != '.';
-}
-
-static int by_name(const struct dirent **a, const struct dirent **b)
-{
-    return strcmp((*a)->d_name, (*b)->d_name); /* the same in every locale */
-}
-
-static int open_directory(struct data *data, const char *path, struct error *err)
-{
-    struct dirent **entries;
-    char            inside[PATH_MAX];
-    int             i, rc = 0, count = scandir(path, &entries, visible, by_name);
-
-    if (count < 0)
-        return err_set(err, "%s: %s", path, strerror(errno));
-    if (count > DATA_FILES_MAX)
-        rc = err_set(err, "%s: more than %d files", path, DATA_FILES_MAX);
-    for (i = 0; i < count; i++) {
-        snprintf(inside, sizeof inside, "%s/%s", path, entries[i]->d_name);
-        if (rc == 0)
-            rc = add_file(data, inside, err);
-        free(entries[i]);
-    }
-    free(entries);
-    return rc;
-}
-
-static int add_file(struct data *data, const char *path, struct error *err)
+static int add_file(struct data *data, const char *path, const struct data_text *text,
+                    struct error *err)
 {
     struct data_file *file;
     struct error      why;
@@ -131,50 +99,32 @@ static int add_file(struct data *data, const char *path, struct error *err)
     file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* does not block on a pipe */
     if (file->fd < 0)
         return err_set(err, "%s: %s", path, strerror(errno));
-    return look_at(file, &why) < 0 ? err_set(err, "%s: %s", path, why.text) : 0;
+    return look_at(file, text, &why) < 0 ? err_set(err, "%s: %s", path, why.text) : 0;
 }
 
-static int look_at(struct data_file *file, struct error *err)
+static int look_at(struct data_file *file, const struct data_text *text, struct error *err)
 {
     struct stat is;
+    int         rc;
 
     if (fstat(file->fd, &is) < 0)
         return err_set(err, "%s", strerror(errno));
     if (!S_ISREG(is.st_mode))
         return err_set(err, "not a regular file");
-    file->text = !has_suffix(file->path, ".bin");
-    if (!file->text)
-        return look_at_bin(file, (uint64_t)is.st_size, err);
+    file->text = !file_ends_in(file->path, ".bin");
     file->tokens = (uint64_t)is.st_size;
-    return 0;
-}
-
-static int look_at_bin(struct data_file *file, uint64_t size, struct error *err)
-{
-    uint32_t header[3]; /* magic, version, tokens */
-
-    if (size < BIN_HEADER)
-        return err_set(err, "not a token shard: shorter than its header");
-    if (file_pread(file->fd, header, sizeof header, 0, err) < 0)
-        return -1;
-    if (header[0] != BIN_MAGIC)
-        return err_set(err, "not a token shard: it begins with %" PRIu32 ", not %d", header[0],
-                       BIN_MAGIC);
-    if (header[1] != BIN_VERSION)
-        return err_set(err, "token shard version %" PRIu32 " is not supported, only %d",
-                       header[1], BIN_VERSION);
-    file->tokens = header[2];
-    if (size != BIN_HEADER + 2 * file->tokens)
-        return err_set(err, "the header says %" PRIu64 " tokens, but the file has %" PRIu64,
-                       file->tokens, (size - BIN_HEADER) / 2);
-    return 0;
-}
-
-static bool has_suffix(const char *path, const char *suffix)
-{
-    const size_t length = strlen(path), end = strlen(suffix);
-
-    return length >= end && strcmp(path + length - end, suffix) == 0;
+    if (!file->text) {
+        rc = token_file_look(file->fd, (uint64_t)is.st_size, &file->form, err);
+        file->tokens = file->form.tokens;
+        return rc;
+    }
+    if (file_is_json(file->path))
+        return err_set(err, "records in JSON are not supported yet: write their texts to a file "
+                            "whose name does not end so, or token shards");
+    if (text == NULL)
+        return 0;
+    rc = text->encode(text->arg, file->fd, (size_t)is.st_size, &file->memory, &file->tokens, err);
+    return rc < 0 ? -1 : 0;
 }
 
 static uint64_t samples_of(const struct data *data, uint64_t tokens)
@@ -245,21 +195,24 @@ static const struct data_file *file_of(const struct data *data, uint64_t sample)
     return &data->file[low];
 }
 
-static int read_tokens(const struct data_file *file, uint64_t first, int count, int32_t *tokens,
-                       struct error *err)
+static int read_tokens(const struct data_file *file, uint64_t first, int count,
+                       int32_t *tokens, struct error *err)
 {
     unsigned char bytes[4096];
-    const int     size = file->text ? 1 : 2, room = (int)sizeof bytes / size;
-    const size_t  width = (size_t)size;
     int           i, n;
 
+    if (file->memory != NULL) {
+        memcpy(tokens, file->memory + first, (size_t)count * sizeof *tokens);
+        return 0;
+    }
+    if (!file->text)
+        return token_file_read(file->fd, &file->form, first, count, tokens, err);
     for (; count > 0; count -= n, first += (uint64_t)n, tokens += n) {
-        n = count < room ? count : room;
-        if (file_pread(file->fd, bytes, (size_t)n * width,
-                       (file->text ? 0 : BIN_HEADER) + first * (uint64_t)size, err) < 0)
+        n = count < (int)sizeof bytes ? count : (int)sizeof bytes;
+        if (file_pread(file->fd, bytes, (size_t)n, first, err) < 0)
             return -1;
-        for (i = 0; i < n; i++) /* NOLINTNEXTLINE: file_pread has filled bytes */
-            tokens[i] = file->text ? bytes[i] : bytes[2 * i] | bytes[2 * i + 1] << 8;
+        for (i = 0; i < n; i++)
+            tokens[i] = bytes[i];
     }
     return 0;
 }

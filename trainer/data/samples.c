@@ -3,13 +3,13 @@
  */
 #include "config.h"
 
-#include "train/samples.h"
+#include "data/samples.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/mask.h"
 #include "fnv.h"
-#include "model/mask.h"
 #include "xalloc.h"
 
 /* As in BERT's training. */
@@ -17,14 +17,15 @@ static const struct mask gaps = { .token = SAMPLES_MASK, .vocabulary = DATA_BYTE
                                   .chosen = 0.15, .random = 0.1, .kept = 0.1 };
 
 int samples_open(struct samples *samples, const char *path, int length, bool is_masked,
-                 int vocabulary, uint64_t seed, struct error *err)
+                 int vocabulary, uint64_t seed, const struct data_text *text,
+                 struct error *err)
 {
     int i;
 
     *samples = (struct samples){ .length = length, .vocabulary = vocabulary, .seed = seed,
                                  .is_masked = is_masked };
     samples->room = xcalloc((size_t)length + 1, sizeof *samples->room);
-    samples->data = data_open(path, length, !is_masked, seed, err);
+    samples->data = data_open(path, length, !is_masked, seed, text, err);
     if (samples->data == NULL)
         return -1;
     if (is_masked && vocabulary <= SAMPLES_MASK)

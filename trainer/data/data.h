@@ -1,7 +1,9 @@
 /* data.h - tokens to train on, the same for every number of ranks
  *
  * The data is a file, or a directory whose files are read in the order of their names. Files
- * are either UTF-8 text, where a byte is a token, or token shards (*.bin) of the project llm.c.
+ * are either UTF-8 text, whose tokens a tokenizer makes, or are its bytes; or token shards (*.bin,
+ * token_file.h), which muster-train tokenize writes. Records in JSON are refused: their braces are
+ * no text.
  * Each sample has length tokens. Samples follow each other and never span two files; a
  * remainder at the end of a file is ignored. An epoch has every sample once, in an order that
  * depends only on seed and epoch.
@@ -21,16 +23,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "data/token_file.h"
 #include "err.h"
 
-#define DATA_FILES_MAX  65536
-#define DATA_BYTE_WORDS 256 /* the vocabulary of text */
+#define DATA_BYTE_WORDS 256 /* the vocabulary of bytes */
+
+/* How text becomes tokens. encode is called with arg for an open file of size bytes. It returns 0,
+ * and the caller frees *tokens; 1 if the bytes of the text are its tokens; or -1 with err. */
+struct data_text {
+    int (*encode)(void *arg, int fd, size_t size, int32_t **tokens, uint64_t *count,
+                  struct error *err);
+    void *arg;
+};
 
 struct data {
     struct data_file {
         char    *path;
         int      fd;
-        bool     text;   /* one byte per token; otherwise two, after a header */
+        bool     text;   /* one byte per token; otherwise as in form */
+        struct token_file form;
+        int32_t *memory; /* the tokens that encode has made; NULL: they are in the file */
         uint64_t tokens;
         uint64_t first;  /* number of its first sample */
     } *file;
@@ -42,9 +54,10 @@ struct data {
 };
 
 /* with_next: samples have length + 1 tokens, and neighbours share one, for models that predict
- * the next token. NULL with "PATH: reason" in err. */
+ * the next token. text NULL: the bytes of text are its tokens. NULL with "PATH: reason" in
+ * err. */
 struct data *data_open(const char *path, int length, bool with_next, uint64_t seed,
-                       struct error *err);
+                       const struct data_text *text, struct error *err);
 void         data_close(struct data *data); /* NULL is fine */
 
 /* Reads the tokens of sample number n, counted from the start of the training through all

@@ -8,7 +8,7 @@
 #ifndef MUSTER_SAMPLES_H
 #define MUSTER_SAMPLES_H
 
-#include "model/data.h"
+#include "data/data.h"
 
 #define SAMPLES_MASK DATA_BYTE_WORDS /* the mask token, the first after the tokens of text */
 
@@ -20,10 +20,10 @@ struct samples {
     int32_t     *room; /* buffer for one sample of data */
 };
 
-/* path: a file or directory, see data.h; is_masked needs text. -1 with err. Free with
- * samples_close(), also after a failure. */
+/* path and text: see data.h; is_masked needs text whose bytes are tokens. -1 with err. Free with samples_close(), also after a failure. */
 int  samples_open(struct samples *samples, const char *path, int length, bool is_masked,
-                  int vocabulary, uint64_t seed, struct error *err);
+                  int vocabulary, uint64_t seed, const struct data_text *text,
+                  struct error *err);
 void samples_close(struct samples *samples);
 
 /* Returns a hash of the number of tokens in each file. */

@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
-#include "model/data.h"
-#include "model/mask.h"
+#include "data/data.h"
+#include "data/mask.h"
 
 static char directory[4096];
 
@@ -80,7 +80,7 @@ static void write_bin(const char *name, uint32_t magic, uint32_t version, uint32
 static struct data *opened(const char *path, int length, bool with_next, uint64_t seed)
 {
     struct error err = { "" };
-    struct data *data = data_open(path, length, with_next, seed, &err);
+    struct data *data = data_open(path, length, with_next, seed, NULL, &err);
 
     if (data == NULL)
         fail_msg("%s", err.text);
@@ -193,24 +193,24 @@ static void test_refused(void **state)
     struct error err;
 
     (void)state;
-    assert_null(data_open(inside("none"), 4, false, 1, &err));
+    assert_null(data_open(inside("none"), 4, false, 1, NULL, &err));
     assert_non_null(strstr(err.text, "none: No such file"));
-    assert_null(data_open(directory, 4, false, 1, &err));
+    assert_null(data_open(directory, 4, false, 1, NULL, &err));
     assert_non_null(strstr(err.text, "too short for a sample of 4 tokens"));
     write_text("short", 4);
-    assert_null(data_open(inside("short"), 4, true, 1, &err));
+    assert_null(data_open(inside("short"), 4, true, 1, NULL, &err));
     assert_non_null(strstr(err.text, "short: too short for a sample of 5 tokens"));
     write_text("short.bin", 4);
-    assert_null(data_open(inside("short.bin"), 4, true, 1, &err));
+    assert_null(data_open(inside("short.bin"), 4, true, 1, NULL, &err));
     assert_non_null(strstr(err.text, "shorter than its header"));
     write_bin("short.bin", 20240801, 1, 9, 9, 0);
-    assert_null(data_open(inside("short.bin"), 4, true, 1, &err));
+    assert_null(data_open(inside("short.bin"), 4, true, 1, NULL, &err));
     assert_non_null(strstr(err.text, "it begins with 20240801, not 20240520"));
     write_bin("short.bin", 20240520, 2, 9, 9, 0);
-    assert_null(data_open(inside("short.bin"), 4, true, 1, &err));
+    assert_null(data_open(inside("short.bin"), 4, true, 1, NULL, &err));
     assert_non_null(strstr(err.text, "version 2 is not supported"));
     write_bin("short.bin", 20240520, 1, 10, 9, 0);
-    assert_null(data_open(inside("short.bin"), 4, true, 1, &err));
+    assert_null(data_open(inside("short.bin"), 4, true, 1, NULL, &err));
     assert_non_null(strstr(err.text, "says 10 tokens, but the file has 9"));
     unlink(inside("short.bin"));
     unlink(inside("short"));
