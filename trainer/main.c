@@ -10,6 +10,7 @@
 #include "check/check.h"
 #include "merge/merge.h"
 #include "sample/sample.h"
+#include "tokenize/tokenize.h"
 #include "train/train.h"
 
 static const struct {
@@ -21,6 +22,7 @@ static const struct {
     { "train", train_main, "train a model; the default if only options are given" },
     { "sample", sample_main, "generate text with a trained model" },
     { "merge", merge_main, "write a model and its adapter as one model" },
+    { "tokenize", tokenize_main, "write text as tokens, for a training" },
 };
 #define PROGRAMS (sizeof programs / sizeof programs[0])
 

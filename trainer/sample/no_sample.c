@@ -1,4 +1,4 @@
-/* no_sample.c - see sample.h; for a build without oneDNN
+/* no_sample.c - see sample.h; for a build without the libraries that models need
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -11,6 +11,6 @@ int sample_main(int argc, char **argv)
 {
     (void)argc;
     (void)argv;
-    fputs("muster-train: built without oneDNN, which models need\n", stderr);
+    fputs("muster-train: built without oneDNN, PCRE2 or utf8proc, which models need\n", stderr);
     return 1;
 }

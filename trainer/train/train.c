@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "config/ds_config.h"
+#include "data/samples.h"
+#include "data/text_source.h"
 #include "fnv.h"
 #include "model/model.h"
 #include "model/ops.h"
@@ -23,7 +25,6 @@
 #include "train/monitor.h"
 #include "train/notice.h"
 #include "train/progress.h"
-#include "train/samples.h"
 #include "train/save.h"
 #include "train/start.h"
 #include "train/state.h"
@@ -45,6 +46,7 @@ struct train {
     struct tuning        tuning;
     const char          *from; /* the model's directory; NULL: its shape has a name */
     size_t               activations, parked; /* bytes, of a pass; parked: on the host */
+    struct text_source   source; /* the tokens of text */
     struct samples       samples;
     struct data_shards  *shards; /* NULL: no --data-shards */
     struct zero_device  *device; /* NULL: zero uses the CPU */
@@ -328,9 +330,15 @@ static int open_samples(struct train *train, struct error *err)
     const struct model_config  *shape = &train->model->config;
     const int64_t               batch = train->config->train_batch_size;
     const struct data_seen      seen = { train->state.samples, train->state.shards };
+    const struct data_text      text = { text_source_encode, &train->source };
 
-    if (samples_open(&train->samples, options->data, (int)options->length,
-                     model_is_masked(shape), shape->vocabulary, train->state.seed, err) < 0)
+    train->source = (struct text_source){
+        .option = options->tokenizer, .model = train->from,
+        .is_loaded = train->from != NULL && weights_are_in(train->from),
+        .is_masked = model_is_masked(shape), .vocabulary = shape->vocabulary,
+    };
+    if (samples_open(&train->samples, options->data, (int)options->length, model_is_masked(shape),
+                     shape->vocabulary, train->state.seed, &text, err) < 0)
         return -1;
     train->last = options->steps;
     if (train->last == 0)
@@ -355,6 +363,8 @@ static void tell_plan(const struct train *train)
            (long long)train->config->micro_batch_size,
            (long long)train->config->accumulation_steps, train->world.size);
     tuning_print(&train->tuning, train->model, stdout);
+    if (train->source.tokenizer != NULL)
+        printf("text becomes tokens by %s\n", train->source.path);
     if (train->step.lr_scale > 1)
         printf("the learning rate is multiplied by %.6g\n", train->step.lr_scale);
     zero_memory_print(train->zero, stdout);
@@ -510,6 +520,7 @@ static int leave(struct train *train, struct error *err)
     tuning_clear(&train->tuning);
     train->ops->free(train->ops);
     samples_close(&train->samples);
+    text_source_clear(&train->source);
     data_shards_close(train->shards);
     ds_config_free(train->config);
     return world_close(&train->world, err);

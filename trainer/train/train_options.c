@@ -31,8 +31,11 @@ static const struct option_row {
       "gpt2, bert, qwen2.5-0.5b ... (the manual has all), or\n"
       "a directory with config.json and maybe weights" },
     { "data", KIND_TEXT, FIELD(data), 0, 0, NULL, "PATH",
-      "text (each byte is a token) or token shards (.bin);\n"
+      "text, or token shards (.bin, see tokenize --help);\n"
       "a file, or a directory" },
+    { "tokenizer", KIND_TEXT, FIELD(tokenizer), 0, 0, NULL, "PATH",
+      "tokenizer.json for text, or bytes: each is a token\n"
+      "[the model's; without one, bytes]" },
     { "data-shards", KIND_SWITCH, FIELD(data_shards), 0, 0, NULL, NULL,
       "take the samples that muster assigns" },
     { "checkpoint_dir", KIND_TEXT, FIELD(checkpoint_dir), 0, 0, NULL, "DIR",

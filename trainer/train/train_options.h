@@ -15,6 +15,7 @@ struct train_options {
     const char *config;         /* ds_config.json; all texts are borrowed from argv */
     const char *model;          /* a name, or a directory with config.json and maybe weights */
     const char *data;           /* text or token shards */
+    const char *tokenizer;      /* for text: a path, or "bytes"; NULL: the model's */
     bool        data_shards;    /* muster assigns the samples to the ranks */
     const char *checkpoint_dir; /* NULL: write no checkpoints */
     bool        async_checkpoint;

@@ -1,0 +1,16 @@
+/* no_tokenize.c - see tokenize.h; for a build without the libraries that models need
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "tokenize/tokenize.h"
+
+#include <stdio.h>
+
+int tokenize_main(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    fputs("muster-train: built without oneDNN, PCRE2 or utf8proc, which models need\n", stderr);
+    return 1;
+}
