@@ -148,7 +148,7 @@ int data_sample(const struct data *data, uint64_t n, int vocabulary, int32_t *to
     if (read_tokens(file, first, count, tokens, &why) < 0)
         return err_set(err, "%s: %s", file->path, why.text);
     for (i = 0; i < count; i++)
-        if (tokens[i] >= vocabulary)
+        if (tokens[i] < 0 || tokens[i] >= vocabulary)
             return err_set(
                 err, "%s: token number %" PRIu64 " is %d, but the model's tokens are 0 to %d",
                 file->path, first + (uint64_t)i, (int)tokens[i], vocabulary - 1);

@@ -177,13 +177,15 @@ static int take_class(struct translation *translation, struct error *err)
 {
     const char *at = translation->at;
 
+    if (!translation->in_class && *at == ']')
+        return refuse(translation, err);
     if (!translation->in_class) {
-        translation->in_class = *at == '[';
+        translation->in_class = true;
         buffer_add(translation->out, at++, 1);
-        if (translation->in_class && *at == '^')
+        if (*at == '^')
             buffer_add(translation->out, at++, 1);
         translation->at = at;
-        return translation->in_class && *at != ']' ? 0 : refuse(translation, err);
+        return *at != ']' ? 0 : refuse(translation, err);
     }
     if (*at == '[' || (at[0] == '&' && at[1] == '&'))
         return refuse(translation, err);

@@ -84,6 +84,11 @@ def train(kind, path):
             single='<|endoftext|> $A <|both|>', special_tokens=[
                 (t, tokenizer.token_to_id(t)) for t in ('<|endoftext|>', '<|both|>')])
     tokenizer.save(path)
+    with open(path, encoding='utf-8') as file: # bytes are no added tokens in the files of Llama 2
+        parts = json.load(file)
+    parts['added_tokens'] = [t for t in parts['added_tokens'] if not t['content'].startswith('<0x')]
+    with open(path, 'w', encoding='utf-8') as file:
+        json.dump(parts, file, separators=(',', ':'))
 
 
 def speed(path, text):

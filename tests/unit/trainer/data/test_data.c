@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,6 +20,8 @@
 
 #include "data/data.h"
 #include "data/mask.h"
+#include "file.h"
+#include "xalloc.h"
 
 static char directory[4096];
 
@@ -203,9 +206,16 @@ static void test_refused(void **state)
     write_text("short.bin", 4);
     assert_null(data_open(inside("short.bin"), 4, true, 1, NULL, &err));
     assert_non_null(strstr(err.text, "shorter than its header"));
+    write_bin("short.bin", 20240802, 1, 9, 9, 0);
+    assert_null(data_open(inside("short.bin"), 4, true, 1, NULL, &err));
+    assert_non_null(strstr(err.text, "it begins with 20240802, not 20240520 or 20240801"));
     write_bin("short.bin", 20240801, 1, 9, 9, 0);
     assert_null(data_open(inside("short.bin"), 4, true, 1, NULL, &err));
-    assert_non_null(strstr(err.text, "it begins with 20240801, not 20240520"));
+    assert_non_null(strstr(err.text, "version 1 is not supported, only 7"));
+    write_text("talk.jsonl", 400);
+    assert_null(data_open(inside("talk.jsonl"), 4, true, 1, NULL, &err));
+    assert_non_null(strstr(err.text, "talk.jsonl: records in JSON are not supported yet"));
+    unlink(inside("talk.jsonl"));
     write_bin("short.bin", 20240520, 2, 9, 9, 0);
     assert_null(data_open(inside("short.bin"), 4, true, 1, NULL, &err));
     assert_non_null(strstr(err.text, "version 2 is not supported"));
@@ -214,6 +224,102 @@ static void test_refused(void **state)
     assert_non_null(strstr(err.text, "says 10 tokens, but the file has 9"));
     unlink(inside("short.bin"));
     unlink(inside("short"));
+}
+
+static void write_wide(const char *name, const int32_t *tokens, int count)
+{
+    const struct token_file file = { 4, (uint64_t)count };
+    struct error            err;
+    const int               fd = open(inside(name), O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+    assert_int_equal(token_file_write(fd, &file, 0, tokens, count, &err), 0);
+    assert_int_equal(token_file_begin(fd, &file, &err), 0);
+    close(fd);
+}
+
+/* A shard of tokens that need 32 bits; a number of which the highest bit is set is none. */
+static void test_wide(void **state)
+{
+    int32_t      tokens[9] = { 151664, 0, 65536, 7, 8, 9, 10, 11, 1 << 20 };
+    struct data *data;
+    struct error err;
+    int32_t      got[9];
+
+    (void)state;
+    write_wide("wide.bin", tokens, 9);
+    data = opened(inside("wide.bin"), 8, true, 1);
+    assert_int_equal(data_sample(data, 0, 1 << 21, got, &err), 0);
+    assert_memory_equal(got, tokens, sizeof tokens);
+    assert_int_equal(data_sample(data, 0, 151665, got, &err), -1);
+    assert_non_null(strstr(err.text, "token number 8 is 1048576, but the model's tokens are 0 to"));
+    data_close(data);
+    tokens[3] = INT32_MIN;
+    write_wide("wide.bin", tokens, 9);
+    data = opened(inside("wide.bin"), 8, true, 1);
+    assert_int_equal(data_sample(data, 0, 1 << 21, got, &err), -1);
+    data_close(data);
+    unlink(inside("wide.bin"));
+}
+
+/* Makes two tokens of each byte of a text, except of one that begins with "bytes". */
+static int double_bytes(void *arg, int fd, size_t size, int32_t **tokens, uint64_t *count,
+                        struct error *err)
+{
+    char   text[256];
+    size_t i;
+
+    ++*(int *)arg;
+    assert_true(size <= sizeof text);
+    assert_int_equal(file_pread(fd, text, size, 0, err), 0);
+    if (strncmp(text, "bytes", 5) == 0)
+        return 1;
+    if (text[0] == 'x')
+        return err_set(err, "will not");
+    *tokens = xcalloc(size, 2 * sizeof **tokens);
+    *count = 2 * size;
+    for (i = 0; i < 2 * size; i++)
+        (*tokens)[i] = 1000 + text[i / 2];
+    return 0;
+}
+
+/* Text whose tokens are made when it is opened, beside a shard, which has them. */
+static void test_encoded(void **state)
+{
+    int                    calls = 0;
+    const struct data_text text = { double_bytes, &calls };
+    struct error           err;
+    struct data           *data;
+    FILE                  *file;
+    int32_t                got[3];
+
+    (void)state;
+    file = fopen(inside("a.txt"), "w");
+    fputs("AB", file);
+    fclose(file);
+    file = fopen(inside("b.txt"), "w");
+    fputs("bytes", file);
+    fclose(file);
+    write_bin("c.bin", 20240520, 1, 4, 4, 50000);
+    data = data_open(directory, 2, false, 1, &text, &err);
+    assert_non_null(data);
+    assert_int_equal(calls, 2);
+    assert_int_equal(data->file[0].tokens, 4);
+    assert_int_equal(data->file[1].tokens, 5);
+    assert_int_equal(data->samples, 2 + 2 + 2);
+    for (calls = 0; calls < 6; calls++) {
+        assert_int_equal(data_sample(data, (uint64_t)calls, 65536, got, &err), 0);
+        assert_true(got[0] == 1000 + 'A' || got[0] == 1000 + 'B' || got[0] == 'b' || got[0] == 't' ||
+                    got[0] == 50000 || got[0] == 50002);
+    }
+    data_close(data);
+    file = fopen(inside("a.txt"), "w");
+    fputs("xx", file);
+    fclose(file);
+    assert_null(data_open(directory, 2, false, 1, &text, &err));
+    assert_non_null(strstr(err.text, "a.txt: will not"));
+    unlink(inside("a.txt"));
+    unlink(inside("b.txt"));
+    unlink(inside("c.bin"));
 }
 
 /* A file that is cut while it is used. */
@@ -281,6 +387,8 @@ int main(void)
         cmocka_unit_test(test_epochs),
         cmocka_unit_test(test_directory),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_encoded),
         cmocka_unit_test(test_cut),
         cmocka_unit_test(test_mask),
     };
