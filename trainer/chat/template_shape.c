@@ -1,0 +1,204 @@
+/* template_shape.c - see template_shape.h
+ *
+ * A template is known by a hash of its text without what changes nothing: comments, white space in
+ * tags and that which tags with a '-' drop, the kind of quotes, and "\n" for a newline in a string.
+ * Where white space does reach the output, it counts.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "chat/template_shape.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "fnv.h"
+
+#define CHATML .head = "<|im_start|>", .neck = "\n", .lead = "", .bos = "", \
+               .end = "<|im_end|>", .tail = "\n"
+#define LLAMA  .bos = "<|begin_of_text|>", .head = "<|start_header_id|>", \
+               .neck = "<|end_header_id|>\n\n", .lead = "", .end = "<|eot_id|>", .tail = "", \
+               .is_trimmed = true
+#define INST   .style = STYLE_INST, .bos = "<s>"
+
+/* Reads a template without what changes nothing. */
+struct plain {
+    const char   *at, *end;
+    struct buffer text;
+    bool          drops; /* white space: the tag before it says so */
+};
+
+static void add_outside(struct plain *plain);
+static void add_tag(struct plain *plain);
+static void add_string(struct plain *plain);
+static bool begins(const struct plain *plain, const char *words);
+static bool is_white(char byte);
+
+static const struct template_shape shapes[] = {
+    { .name = "chatml", CHATML },
+    { .name = "qwen2", CHATML, .system = "You are a helpful assistant." },
+    { .name = "qwen2.5", CHATML,
+      .system = "You are Qwen, created by Alibaba Cloud. You are a helpful assistant." },
+    { .name = "qwen3", CHATML, .has_reasoning = true },
+    { .name = "llama3", LLAMA },
+    { .name = "llama3.1", LLAMA,
+      .preface = "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n" },
+    { .name = "mistral", INST, .head = "[INST] ", .neck = " [/INST]", .lead = "", .tail = "",
+      .place = SYSTEM_NONE },
+    { .name = "mistral-v1", INST, .head = " [INST] ", .neck = " [/INST]", .lead = " ",
+      .tail = "", .place = SYSTEM_FIRST },
+    { .name = "mistral-v3", INST, .head = "[INST] ", .neck = "[/INST]", .lead = " ", .tail = "",
+      .place = SYSTEM_LAST, .is_trimmed = true },
+    { .name = "mistral-tekken", INST, .head = "[INST]", .neck = "[/INST]", .lead = "",
+      .tail = "", .place = SYSTEM_LAST },
+    { .name = "zephyr", .bos = "", .head = "<|", .neck = "|>\n", .lead = "", .tail = "\n" },
+};
+
+static const struct {
+    uint64_t    hash;
+    const char *name;
+} known[] = {
+    { 0x91f23f711e68df08, "chatml" }, /* OpenHermes 2.5, TRL's setup_chat_format() */
+    { 0xce066a082d5d38ff, "chatml" }, /* Dolphin, Hermes 2 */
+    { 0x27fff93c25eb4759, "chatml" }, /* Qwen3 Instruct 2507 */
+    { 0x5053950e79b104dd, "qwen2" },
+    { 0x72c87402dc25d467, "qwen2" },  /* Qwen2.5, not Instruct */
+    { 0xf56777f7e350e5bf, "qwen2.5" },
+    { 0xc874e79f086b4f1a, "qwen3" },
+    { 0x26c9807fad119c17, "qwen3" },  /* later, for content that is no string */
+    { 0x768dc1687f9293a8, "llama3" },
+    { 0x945826a153c5c72b, "llama3" },
+    { 0x8e16ba248d35dda6, "llama3.1" },
+    { 0x65e1913f924a4e4d, "llama3.1" }, /* 3.2 */
+    { 0xdd39f833422aa4a9, "mistral" },
+    { 0x9c64702f8d8bf5b7, "mistral-v1" },
+    { 0xe0f097e59bff6bbf, "mistral-v3" },
+    { 0x5ba2bb891ec2354a, "mistral-tekken" },
+    { 0xcff53afa8103225b, "mistral-tekken" }, /* with null as tool_calls */
+    { 0xba0ddaec3aa0ecbc, "zephyr" },
+};
+
+/* What a template writes, the rarer first. */
+static const struct {
+    const char *mark, *name;
+} marks[] = {
+    { "last_query_index", "qwen3" },
+    { "created by Alibaba Cloud", "qwen2.5" },
+    { "<|im_start|>", "chatml" },
+    { "Cutting Knowledge Date", "llama3.1" },
+    { "<|start_header_id|>", "llama3" },
+    { "Only user and assistant roles are supported!", "mistral" },
+    { "'[INST]'+", "mistral-tekken" },
+    { "'[INST] '+", "mistral-v3" },
+    { "' [INST] '+", "mistral-v1" },
+};
+
+const struct template_shape *template_shape_named(const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+        if (strcmp(shapes[i].name, name) == 0)
+            return &shapes[i];
+    return NULL;
+}
+
+const struct template_shape *template_shape_of(const char *jinja, size_t size,
+                                               const char **similar)
+{
+    struct plain plain = { .at = jinja, .end = jinja + size };
+    const char  *name = NULL;
+    uint64_t     hash;
+    size_t       i;
+
+    if (size > 0 && plain.end[-1] == '\n') /* Jinja drops it */
+        plain.end--;
+    while (plain.at < plain.end)
+        if (begins(&plain, "{{") || begins(&plain, "{%") || begins(&plain, "{#"))
+            add_tag(&plain);
+        else
+            add_outside(&plain);
+    hash = fnv_add(FNV_START, plain.text.bytes, plain.text.size);
+    *similar = NULL;
+    for (i = 0; i < sizeof marks / sizeof marks[0] && *similar == NULL; i++)
+        if (plain.text.size > 0 && memmem(plain.text.bytes, plain.text.size, marks[i].mark,
+                                          strlen(marks[i].mark)) != NULL)
+            *similar = marks[i].name;
+    for (i = 0; i < sizeof known / sizeof known[0] && name == NULL; i++)
+        if (known[i].hash == hash)
+            name = known[i].name;
+    buffer_clear(&plain.text);
+    return name != NULL ? template_shape_named(name) : NULL;
+}
+
+/* Adds the text up to the next tag. */
+static void add_outside(struct plain *plain)
+{
+    const char *from = plain->at, *to;
+
+    while (plain->at < plain->end && !begins(plain, "{{") && !begins(plain, "{%") &&
+           !begins(plain, "{#"))
+        plain->at++;
+    to = plain->at;
+    while (plain->drops && from < to && is_white(*from))
+        from++;
+    if (plain->end - plain->at > 2 && plain->at[2] == '-')
+        while (to > from && is_white(to[-1]))
+            to--;
+    buffer_add(&plain->text, from, (size_t)(to - from));
+}
+
+/* Adds a tag without its white space, or drops a comment. */
+static void add_tag(struct plain *plain)
+{
+    const char close[] = { plain->at[1] == '{' ? '}' : plain->at[1], '}', '\0' };
+    const bool is_comment = plain->at[1] == '#';
+
+    plain->drops = false;
+    while (plain->at < plain->end && !begins(plain, close)) {
+        plain->drops = *plain->at == '-';
+        if (!is_comment && (*plain->at == '\'' || *plain->at == '"')) {
+            add_string(plain);
+            continue;
+        }
+        if (!is_comment && !is_white(*plain->at))
+            buffer_add(&plain->text, plain->at, 1);
+        plain->at++;
+    }
+    if (!is_comment)
+        buffer_add_text(&plain->text, close);
+    plain->at += plain->end - plain->at < 2 ? plain->end - plain->at : 2;
+}
+
+static void add_string(struct plain *plain)
+{
+    const char quote = *plain->at++;
+
+    buffer_add(&plain->text, "'", 1);
+    for (; plain->at < plain->end && *plain->at != quote; plain->at++) {
+        if (begins(plain, "\\n")) {
+            plain->at++;
+            buffer_add(&plain->text, "\n", 1);
+            continue;
+        }
+        if (*plain->at == '\\' && plain->end - plain->at > 1)
+            plain->at++;
+        buffer_add(&plain->text, plain->at, 1);
+    }
+    buffer_add(&plain->text, "'", 1);
+    if (plain->at < plain->end)
+        plain->at++;
+}
+
+static bool begins(const struct plain *plain, const char *words)
+{
+    const size_t size = strlen(words);
+
+    return (size_t)(plain->end - plain->at) >= size && memcmp(plain->at, words, size) == 0;
+}
+
+static bool is_white(char byte)
+{
+    return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
+}
