@@ -73,17 +73,18 @@ static int render_headers(const struct chat_template *template, const struct rec
                           struct chat_text *text)
 {
     const struct template_shape *shape = template->shape;
+    const char  *system = template->system != NULL ? template->system : shape->system;
     const bool   has_system = record->turn[0].role == ROLE_SYSTEM;
     const size_t query = last_query(record);
     size_t       i = 0;
 
-    if (shape->preface != NULL || (shape->system != NULL && !has_system)) {
+    if (shape->preface != NULL || (system != NULL && !has_system)) {
         add(text, shape->head);
         add(text, chat_role_name(ROLE_SYSTEM));
         add(text, shape->neck);
         add(text, shape->preface != NULL ? shape->preface : "");
         if (!has_system)
-            add(text, shape->system != NULL ? shape->system : "");
+            add(text, system != NULL ? system : "");
         else
             add_span(text, trimmed(record->turn[i++].text), false);
         add_end(template, false, text);

@@ -29,6 +29,7 @@
 struct chat_template {
     const struct template_shape *shape; /* NULL: none */
     char *bos, *eos; /* the tokenizer's own, or NULL: what models with this template have */
+    char *system;    /* the same, of the system text of conversations that have none */
 };
 
 struct chat_piece {

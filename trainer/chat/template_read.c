@@ -69,6 +69,7 @@ void chat_template_clear(struct chat_template *template)
 {
     free(template->bos);
     free(template->eos);
+    free(template->system);
     *template = (struct chat_template){ 0 };
 }
 
@@ -174,7 +175,7 @@ static int recognise(const char *jinja, size_t size, const char *path,
 {
     const char *similar;
 
-    template->shape = template_shape_of(jinja, size, &similar);
+    template->shape = template_shape_of(jinja, size, &template->system, &similar);
     if (template->shape != NULL)
         return 0;
     return err_set(err, "%s: the chat template is not known%s%s: choose one of %s by "

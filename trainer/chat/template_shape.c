@@ -2,7 +2,8 @@
  *
  * A template is known by a hash of its text without what changes nothing: comments, white space in
  * tags and that which tags with a '-' drop, the kind of quotes, and "\n" for a newline in a string.
- * Where white space does reach the output, it counts.
+ * Where white space does reach the output, it counts. Tuned models differ in the system text of
+ * conversations that have none, so it is cut out before the hash is taken.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -14,6 +15,7 @@
 
 #include "buffer.h"
 #include "fnv.h"
+#include "xalloc.h"
 
 #define CHATML .head = "<|im_start|>", .neck = "\n", .lead = "", .bos = "", \
                .end = "<|im_end|>", .tail = "\n"
@@ -29,6 +31,10 @@ struct plain {
     bool          drops; /* white space: the tag before it says so */
 };
 
+static const char *find_mark(const struct buffer *text);
+static char *cut_system(struct buffer *text);
+static char *cut(struct buffer *text, const char *bytes, size_t size);
+static const char *find(const char *bytes, size_t size, const char *words, size_t words_size);
 static void add_outside(struct plain *plain);
 static void add_tag(struct plain *plain);
 static void add_string(struct plain *plain);
@@ -62,9 +68,8 @@ static const struct {
     { 0x91f23f711e68df08, "chatml" }, /* OpenHermes 2.5, TRL's setup_chat_format() */
     { 0xce066a082d5d38ff, "chatml" }, /* Dolphin, Hermes 2 */
     { 0x27fff93c25eb4759, "chatml" }, /* Qwen3 Instruct 2507 */
-    { 0x5053950e79b104dd, "qwen2" },
-    { 0x72c87402dc25d467, "qwen2" },  /* Qwen2.5, not Instruct */
-    { 0xf56777f7e350e5bf, "qwen2.5" },
+    { 0x2ad33db35475c85f, "qwen2" }, /* also SmolLM2 */
+    { 0xb865283235185a5f, "qwen2.5" },
     { 0xc874e79f086b4f1a, "qwen3" },
     { 0x26c9807fad119c17, "qwen3" },  /* later, for content that is no string */
     { 0x768dc1687f9293a8, "llama3" },
@@ -104,7 +109,7 @@ const struct template_shape *template_shape_named(const char *name)
     return NULL;
 }
 
-const struct template_shape *template_shape_of(const char *jinja, size_t size,
+const struct template_shape *template_shape_of(const char *jinja, size_t size, char **system,
                                                const char **similar)
 {
     struct plain plain = { .at = jinja, .end = jinja + size };
@@ -119,17 +124,68 @@ const struct template_shape *template_shape_of(const char *jinja, size_t size,
             add_tag(&plain);
         else
             add_outside(&plain);
+    *similar = find_mark(&plain.text);
+    *system = cut_system(&plain.text);
     hash = fnv_add(FNV_START, plain.text.bytes, plain.text.size);
-    *similar = NULL;
-    for (i = 0; i < sizeof marks / sizeof marks[0] && *similar == NULL; i++)
-        if (plain.text.size > 0 && memmem(plain.text.bytes, plain.text.size, marks[i].mark,
-                                          strlen(marks[i].mark)) != NULL)
-            *similar = marks[i].name;
     for (i = 0; i < sizeof known / sizeof known[0] && name == NULL; i++)
         if (known[i].hash == hash)
             name = known[i].name;
     buffer_clear(&plain.text);
     return name != NULL ? template_shape_named(name) : NULL;
+}
+
+static const char *find_mark(const struct buffer *text)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof marks / sizeof marks[0]; i++)
+        if (find(text->bytes, text->size, marks[i].mark, strlen(marks[i].mark)) != NULL)
+            return marks[i].name;
+    return NULL;
+}
+
+/* Qwen2.5's has the system text twice, once for conversations with tools. */
+static char *cut_system(struct buffer *text)
+{
+    static const char before[] = "'<|im_start|>system\n", after[] = "<|im_end|>\n";
+    const size_t      after_size = strlen(after);
+    const char       *from = text->bytes, *end;
+    size_t            size;
+
+    for (;;) {
+        from = find(from, (size_t)(text->bytes + text->size - from), before, strlen(before));
+        if (from == NULL)
+            return NULL;
+        from += strlen(before);
+        end = memchr(from, '\'', (size_t)(text->bytes + text->size - from));
+        size = end != NULL ? (size_t)(end - from) : 0;
+        if (size > after_size && memcmp(end - after_size, after, after_size) == 0)
+            return cut(text, from, size - after_size);
+    }
+}
+
+/* Removes all places that have the same bytes as these, and returns a copy. */
+static char *cut(struct buffer *text, const char *bytes, size_t size)
+{
+    char       *copy = xstrndup(bytes, size), *to = text->bytes;
+    const char *from = text->bytes, *end = text->bytes + text->size, *next;
+    size_t      kept;
+
+    size = strlen(copy);
+    while (size > 0 && (next = find(from, (size_t)(end - from), copy, size)) != NULL) {
+        kept = (size_t)(next - from);
+        memmove(to, from, kept);
+        to += kept;
+        from = next + size;
+    }
+    memmove(to, from, (size_t)(end - from));
+    text->size = (size_t)(to - text->bytes) + (size_t)(end - from);
+    return copy;
+}
+
+static const char *find(const char *bytes, size_t size, const char *words, size_t words_size)
+{
+    return size >= words_size ? memmem(bytes, size, words, words_size) : NULL;
 }
 
 /* Adds the text up to the next tag. */

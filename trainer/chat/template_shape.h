@@ -38,9 +38,10 @@ struct template_shape {
 /* NULL: not known. */
 const struct template_shape *template_shape_named(const char *name);
 
-/* The shape of a Jinja template by its text; NULL: not known. similar: the name of one that has the
- * same tokens, or NULL. */
-const struct template_shape *template_shape_of(const char *jinja, size_t size,
+/* The shape of a Jinja template by its text; NULL: not known. system: what this one writes in place
+ * of the shape's, which the caller frees; or NULL. similar: the name of a shape that has the same
+ * tokens, or NULL. */
+const struct template_shape *template_shape_of(const char *jinja, size_t size, char **system,
                                                const char **similar);
 
 #endif

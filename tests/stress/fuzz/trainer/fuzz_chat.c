@@ -28,6 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static int  fd = -1;
     static char path[64];
     const char *similar;
+    char       *system;
 
     if (fd < 0) {
         fd = memfd_create("fuzz", MFD_CLOEXEC);
@@ -36,7 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (ftruncate(fd, 0) < 0 || pwrite(fd, data, size, 0) != (ssize_t)size)
         abort();
     read_file(path, size);
-    template_shape_of((const char *)data, size, &similar);
+    template_shape_of((const char *)data, size, &system, &similar);
+    free(system);
     return 0;
 }
 

@@ -460,12 +460,51 @@ static void test_tokens(void **state)
                                   " was expected");
 }
 
+/* A template that differs from a known one only in the system text that it adds. */
+static void test_system(void **state)
+{
+    static const char *const systems[] = { "You are a helpful assistant.", "Be brief, {{ 1 }}" };
+    struct chat_template     template;
+    struct chat_text         text = { 0 };
+    struct record            record;
+    struct error             err;
+    char                     jinja[1024], expected[256];
+    char                    *got;
+    size_t                   i;
+
+    (void)state;
+    write_file(config_path, NULL);
+    for (i = 0; i < 2; i++) {
+        snprintf(jinja, sizeof jinja,
+                 "{%% for message in messages %%}{%% if loop.first and messages[0]['role'] != "
+                 "'system' %%}{{ '<|im_start|>system\\n%s<|im_end|>\\n' }}{%% endif %%}"
+                 "{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + "
+                 "'<|im_end|>' + '\\n'}}{%% endfor %%}{%% if add_generation_prompt %%}"
+                 "{{ '<|im_start|>assistant\\n' }}{%% endif %%}", systems[i]);
+        write_file(jinja_path, jinja);
+        if (chat_template_read(&template, directory, NULL, &err) < 0)
+            fail_msg("%s", err.text);
+        parse(&record, SHORT);
+        assert_int_equal(chat_render(&template, &record, false, &text, &err), 0);
+        got = shown(&text);
+        snprintf(expected, sizeof expected,
+                 "<|im_start|>system\n%s<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n"
+                 "<|im_start|>assistant\n~Hello<|im_end|>~\n", systems[i]);
+        assert_string_equal(got, expected);
+        free(got);
+        record_clear(&record);
+        chat_template_clear(&template);
+    }
+    chat_text_clear(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_render), cmocka_unit_test(test_render_bad),
         cmocka_unit_test(test_plain),  cmocka_unit_test(test_jinja),
         cmocka_unit_test(test_files),  cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_system),
     };
 
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
