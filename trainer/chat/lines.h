@@ -19,7 +19,7 @@
 #include "err.h"
 #include "strlist.h"
 
-#define LINES_RECORD_MAX ((size_t)64 << 20) /* bytes of a record */
+#define LINES_RECORD_MAX ((size_t)32 << 20) /* bytes of a record */
 #define LINES_FILES_MAX  65536              /* in a directory */
 
 struct lines;

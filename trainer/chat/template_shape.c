@@ -34,7 +34,6 @@ struct plain {
 static const char *find_mark(const struct buffer *text);
 static char *cut_system(struct buffer *text);
 static char *cut(struct buffer *text, const char *bytes, size_t size);
-static const char *find(const char *bytes, size_t size, const char *words, size_t words_size);
 static void add_outside(struct plain *plain);
 static void add_tag(struct plain *plain);
 static void add_string(struct plain *plain);
@@ -117,6 +116,7 @@ const struct template_shape *template_shape_of(const char *jinja, size_t size, c
     uint64_t     hash;
     size_t       i;
 
+    buffer_reserve(&plain.text, size + 1); /* bytes is not NULL then */
     if (size > 0 && plain.end[-1] == '\n') /* Jinja drops it */
         plain.end--;
     while (plain.at < plain.end)
@@ -139,7 +139,7 @@ static const char *find_mark(const struct buffer *text)
     size_t i;
 
     for (i = 0; i < sizeof marks / sizeof marks[0]; i++)
-        if (find(text->bytes, text->size, marks[i].mark, strlen(marks[i].mark)) != NULL)
+        if (memmem(text->bytes, text->size, marks[i].mark, strlen(marks[i].mark)) != NULL)
             return marks[i].name;
     return NULL;
 }
@@ -153,7 +153,7 @@ static char *cut_system(struct buffer *text)
     size_t            size;
 
     for (;;) {
-        from = find(from, (size_t)(text->bytes + text->size - from), before, strlen(before));
+        from = memmem(from, (size_t)(text->bytes + text->size - from), before, strlen(before));
         if (from == NULL)
             return NULL;
         from += strlen(before);
@@ -172,7 +172,7 @@ static char *cut(struct buffer *text, const char *bytes, size_t size)
     size_t      kept;
 
     size = strlen(copy);
-    while (size > 0 && (next = find(from, (size_t)(end - from), copy, size)) != NULL) {
+    while (size > 0 && (next = memmem(from, (size_t)(end - from), copy, size)) != NULL) {
         kept = (size_t)(next - from);
         memmove(to, from, kept);
         to += kept;
@@ -181,11 +181,6 @@ static char *cut(struct buffer *text, const char *bytes, size_t size)
     memmove(to, from, (size_t)(end - from));
     text->size = (size_t)(to - text->bytes) + (size_t)(end - from);
     return copy;
-}
-
-static const char *find(const char *bytes, size_t size, const char *words, size_t words_size)
-{
-    return size >= words_size ? memmem(bytes, size, words, words_size) : NULL;
 }
 
 /* Adds the text up to the next tag. */

@@ -107,10 +107,9 @@ static void render_all(const struct record *record)
 static void render(const struct chat_template *template, const struct record *record,
                    bool wants_answer, struct chat_text *text)
 {
-    struct error    err = { "" };
-    volatile size_t sum = 0;
-    bool            is_trained = false;
-    size_t          i, j;
+    struct error err = { "" };
+    size_t       i, j, sum = 0;
+    bool         is_trained = false;
 
     if (chat_render(template, record, wants_answer, text, &err) < 0) {
         if (err.text[0] == '\0')
@@ -124,6 +123,6 @@ static void render(const struct chat_template *template, const struct record *re
             sum += (unsigned char)text->piece[i].text[j];
         is_trained |= text->piece[i].is_trained;
     }
-    if (!is_trained)
+    if (!is_trained || sum == SIZE_MAX)
         abort();
 }

@@ -169,7 +169,7 @@ static void test_longest(void **state)
 
     (void)state;
     memset(number, '7', LINES_RECORD_MAX + 2);
-    snprintf(expected, sizeof expected, "%s:2: longer than 64 MiB", path);
+    snprintf(expected, sizeof expected, "%s:2: longer than 32 MiB", path);
     for (i = 0; i < 4; i++) {
         more = i / 2;
         number[LINES_RECORD_MAX + more] = '\0';
