@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "file.h"
-#include "train/crc32c.h"
+#include "report/crc32c.h"
 #include "xalloc.h"
 
 #define MAGIC      "MUSTERCK"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "clock.h"
-#include "train/memory.h"
+#include "report/memory.h"
 #include "xalloc.h"
 
 static int         take_samples(struct step *step, struct error *err);
@@ -60,7 +60,7 @@ int step_run(struct step *step, struct step_result *result, struct error *err)
     int64_t       since_ns;
     int           i;
 
-    *result = (struct step_result){ .lr = adam.lr, .scale = state->scale.scale };
+    *result = (struct step_result){ .figures = { .lr = adam.lr, .scale = state->scale.scale } };
     if (take_samples(step, err) < 0 ||
         world_sum_begin(step->world, &step->target_count, 1, &step->target_mark, err) < 0 ||
         run_passes(step, result, err) < 0)
@@ -70,17 +70,20 @@ int step_run(struct step *step, struct step_result *result, struct error *err)
     for (i = 0; i < STEP_WANTS; i++)
         step->told[2 + i] = step->wants[i];
     if (world_sum_begin(step->world, step->told, 2 + STEP_WANTS, &mark, err) < 0 ||
-        zero_step(step->zero, &adam, result->scale, &result->zero, err) < 0 ||
+        zero_step(step->zero, &adam, result->figures.scale, &result->zero, err) < 0 ||
         world_sum_end(step->world, mark, err) < 0)
         return -1;
     end_part(step, result, STEP_UPDATE, &since_ns);
-    result->loss = step->told[0] / step->target_count;
+    result->figures.loss = step->told[0] / step->target_count;
     result->is_saved = (int)step->told[1] == step->world->size;
     for (i = 0; i < STEP_WANTS; i++)
         result->wants[i] = step->told[2 + i] > 0;
     state->step++;
     state->samples += step->config->train_batch_size;
     state->updates = zero_steps(step->zero);
+    result->figures.step = state->step;
+    result->figures.samples = state->samples;
+    result->figures.norm = result->zero.is_skipped ? NAN : result->zero.norm;
     if (loss_scale_update(&state->scale, result->zero.is_skipped, err) == 0)
         return result->zero.is_skipped ? find_rank(step, result, err) : 0;
     if (step->bad.text[0] == '\0')
@@ -134,7 +137,7 @@ static int run_passes(struct step *step, struct step_result *result, struct erro
         if (model_forward(step->model, &batch, err) < 0)
             return -1;
         end_part(step, result, STEP_FORWARD, &since_ns);
-        if (go_back(step, result->scale, &sum, err) < 0)
+        if (go_back(step, result->figures.scale, &sum, err) < 0)
             return -1;
         if (!isfinite(sum) && step->bad.text[0] == '\0')
             model_name_bad(step->model, &step->bad);
@@ -168,9 +171,9 @@ static void end_part(const struct step *step, struct step_result *result, enum s
     const int64_t then_ns = *since_ns;
 
     if (step->config->memory_breakdown)
-        result->mib[part] = memory_in_use().now;
+        result->figures.mib[part] = memory_in_use().now;
     *since_ns = clock_now_ns();
-    result->seconds[part] += (double)(*since_ns - then_ns) / NS_PER_S;
+    result->figures.seconds[part] += (double)(*since_ns - then_ns) / NS_PER_S;
 }
 
 static int go_back(struct step *step, double scale, double *sum, struct error *err)
@@ -193,7 +196,7 @@ static double gradient_scale(const struct step *step, double scale)
  * the samples. Other steps do not pay for it. */
 static int find_rank(struct step *step, struct step_result *result, struct error *err)
 {
-    const double       scale = gradient_scale(step, result->scale);
+    const double       scale = gradient_scale(step, result->figures.scale);
     struct model_batch batch;
     double             sum;
     int64_t            pass;

@@ -19,6 +19,7 @@
 #include "config/ds_config.h"
 #include "data/samples.h"
 #include "model/model.h"
+#include "report/figures.h"
 #include "shards/data_shards.h"
 #include "train/state.h"
 #include "train/world.h"
@@ -27,10 +28,6 @@
 /* Requests that a rank may have received by a signal or a notice; a step sends them to all
  * ranks. */
 enum step_want { STEP_WANT_SAVE, STEP_WANT_END, STEP_WANTS };
-
-/* The parts of a step whose time is measured. A GPU may still be working when the host has
- * finished the backward pass; the rest of that time counts as update. */
-enum step_part { STEP_FORWARD, STEP_BACKWARD, STEP_UPDATE, STEP_PARTS };
 
 /* All pointers above the line are borrowed. */
 struct step {
@@ -57,13 +54,9 @@ struct step {
 };
 
 struct step_result {
-    double             loss;  /* the mean over all targets of all ranks */
-    double             lr;
-    double             scale; /* of this step's loss */
+    struct figures     figures;
     struct zero_result zero;
     int                bad_rank; /* if skipped: rank with the bad gradient; -1: only the sum */
-    double             seconds[STEP_PARTS]; /* on this rank, over all passes */
-    double             mib[STEP_PARTS];     /* in use after each part; with memory_breakdown */
     bool               wants[STEP_WANTS]; /* of any rank */
     bool               is_saved;          /* of all ranks */
 };

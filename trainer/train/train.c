@@ -5,6 +5,7 @@
 
 #include "train/train.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <signal.h>
@@ -20,11 +21,11 @@
 #include "fnv.h"
 #include "model/model.h"
 #include "model/ops.h"
+#include "report/monitor.h"
+#include "report/progress.h"
 #include "train/gpu.h"
 #include "train/limits.h"
-#include "train/monitor.h"
 #include "train/notice.h"
-#include "train/progress.h"
 #include "train/save.h"
 #include "train/start.h"
 #include "train/state.h"
@@ -79,8 +80,8 @@ static int  open_samples(struct train *train, struct error *err);
 static void catch_signals(void);
 static void tell_plan(const struct train *train);
 static int  run_steps(struct train *train, int *status, struct error *err);
+static void tell_skipped(const struct step *step, const struct step_result *result);
 static int  tell_bad(const struct train *train, struct error *err);
-static void note_step(struct train *train, const struct step_result *result);
 static void take_wants(struct train *train);
 static int  shards_saved(struct train *train, struct error *err);
 static int  shards_done(struct train *train, struct error *err);
@@ -383,20 +384,28 @@ static int run_steps(struct train *train, int *status, struct error *err)
 {
     const int64_t      interval = train->options.save_interval;
     struct state      *state = &train->state;
-    struct progress    progress;
+    struct progress    progress = { .config = train->config, .last = train->last,
+                                    .is_silent = train->world.rank != 0,
+                                    .length = train->samples.length,
+                                    .epoch = train->samples.data->samples };
     struct step_result result;
     bool               is_due;
     int                is_saved;
 
-    progress_init(&progress, &train->step, train->last);
+    progress_begin(&progress, state->step);
     while (state->step < train->last && *status == TRAIN_OK) {
         take_wants(train);
         train->step.is_saved = save_is_written(&train->save);
         if (step_run(&train->step, &result, err) < 0)
             return -1;
-        progress_step(&progress, &train->step, &result);
-        note_step(train, &result);
-        if (!isfinite(result.loss) && (!result.zero.is_skipped || state->scale.rules.fixed != 0))
+        if (result.zero.is_skipped && train->world.rank == 0) {
+            progress_clear(&progress);
+            tell_skipped(&train->step, &result);
+        }
+        progress_step(&progress, &result.figures);
+        monitor_write(train->monitor, &result.figures);
+        if (!isfinite(result.figures.loss) &&
+            (!result.zero.is_skipped || state->scale.rules.fixed != 0))
             return tell_bad(train, err);
         if (result.wants[STEP_WANT_END])
             *status = TRAIN_TERMINATED;
@@ -428,6 +437,25 @@ static int shards_done(struct train *train, struct error *err)
     return train->shards != NULL ? data_shards_done(train->shards, err) : 0;
 }
 
+static void tell_skipped(const struct step *step, const struct step_result *result)
+{
+    const struct world       *world = step->world;
+    const bool                is_sum = world->size > 1 && result->bad_rank < 0;
+    const struct model_param *param = NULL;
+
+    if (result->zero.bad >= 0)
+        param = model_param_at(step->model, (size_t)result->zero.bad);
+    fprintf(stderr, "muster-train: step %" PRId64 ": the gradient of %s", step->state->step,
+            param != NULL ? param->name : "a parameter");
+    if (world->size > 1 && !is_sum)
+        fprintf(stderr, " on %s", world->roster.label[result->bad_rank]);
+    fprintf(stderr, "%s is not finite%s; step skipped", is_sum ? ", finite on each rank," : "",
+            is_sum ? " in their sum" : "");
+    if (result->figures.scale != step->state->scale.scale)
+        fprintf(stderr, ", the loss scale is now %g", step->state->scale.scale);
+    fputc('\n', stderr);
+}
+
 /* Called if a lower loss scale cannot help. */
 static int tell_bad(const struct train *train, struct error *err)
 {
@@ -439,22 +467,6 @@ static int tell_bad(const struct train *train, struct error *err)
     return err_set(err, "step %lld: the loss is not finite; the first output that is not finite "
                         "is that of %s",
                    (long long)train->state.step, bad);
-}
-
-static void note_step(struct train *train, const struct step_result *result)
-{
-    const struct monitor_step step = {
-        .samples = train->state.samples,
-        .loss = result->loss,
-        .lr = result->lr,
-        .scale = result->scale,
-        .norm = result->zero.is_skipped ? NAN : result->zero.norm,
-        .forward_s = result->seconds[STEP_FORWARD],
-        .backward_s = result->seconds[STEP_BACKWARD],
-        .update_s = result->seconds[STEP_UPDATE],
-    };
-
-    monitor_write(train->monitor, &step);
 }
 
 static void take_wants(struct train *train)

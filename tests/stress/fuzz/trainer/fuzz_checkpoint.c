@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "report/crc32c.h"
 #include "train/checkpoint.h"
-#include "train/crc32c.h"
 #include "xalloc.h"
 
 #define TOTAL_MAX 100000 /* elements that are read, too */

@@ -21,8 +21,8 @@
 #include <cmocka.h>
 
 #include "clock.h"
+#include "report/crc32c.h"
 #include "train/checkpoint.h"
-#include "train/crc32c.h"
 #include "train/writer.h"
 #include "xalloc.h"
 #include "zero/partition.h"

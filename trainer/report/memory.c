@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "train/memory.h"
+#include "report/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -15,13 +15,7 @@
 
 #include "config/ds_config.h"
 #include "err.h"
-
-/* The figures of one step; NAN: no value. */
-struct monitor_step {
-    int64_t samples; /* so far */
-    double  loss, lr, scale, norm;
-    double  forward_s, backward_s, update_s;
-};
+#include "report/figures.h"
 
 struct monitor;
 
@@ -31,6 +25,6 @@ int  monitor_open(struct monitor **monitor, const struct ds_config *config, FILE
                   struct error *err);
 void monitor_close(struct monitor *monitor); /* NULL is fine */
 
-void monitor_write(struct monitor *monitor, const struct monitor_step *step); /* NULL is fine */
+void monitor_write(struct monitor *monitor, const struct figures *figures); /* NULL is fine */
 
 #endif

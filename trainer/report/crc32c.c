@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "train/crc32c.h"
+#include "report/crc32c.h"
 
 #include <pthread.h>
 

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "train/event_file.h"
+#include "report/event_file.h"
 
 bool event_file_is_built(void)
 {

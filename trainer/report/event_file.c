@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "train/event_file.h"
+#include "report/event_file.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "train/crc32c.h"
-#include "train/event.pb-c.h"
+#include "report/crc32c.h"
+#include "report/event.pb-c.h"
 #include "xalloc.h"
 
 struct event_file {

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "train/monitor.h"
+#include "report/monitor.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 
 #include "clock.h"
-#include "train/event_file.h"
+#include "report/event_file.h"
 #include "xalloc.h"
 
 #define PREFIX "Train/Samples/"
@@ -131,24 +131,24 @@ void monitor_close(struct monitor *monitor)
     free(monitor);
 }
 
-void monitor_write(struct monitor *monitor, const struct monitor_step *step)
+void monitor_write(struct monitor *monitor, const struct figures *figures)
 {
     double values[SCALARS];
 
     if (monitor == NULL)
         return;
-    values[LOSS] = step->loss;
-    values[LR] = step->lr;
-    values[SCALE] = monitor->has_scale ? step->scale : NAN;
-    values[SPEED] = speed(monitor, step->samples);
-    values[NORM] = step->norm;
-    values[FORWARD] = monitor->has_parts ? 1e3 * step->forward_s : NAN;
-    values[BACKWARD] = monitor->has_parts ? 1e3 * step->backward_s : NAN;
-    values[UPDATE] = monitor->has_parts ? 1e3 * step->update_s : NAN;
+    values[LOSS] = figures->loss;
+    values[LR] = figures->lr;
+    values[SCALE] = monitor->has_scale ? figures->scale : NAN;
+    values[SPEED] = speed(monitor, figures->samples);
+    values[NORM] = figures->norm;
+    values[FORWARD] = monitor->has_parts ? 1e3 * figures->seconds[STEP_FORWARD] : NAN;
+    values[BACKWARD] = monitor->has_parts ? 1e3 * figures->seconds[STEP_BACKWARD] : NAN;
+    values[UPDATE] = monitor->has_parts ? 1e3 * figures->seconds[STEP_UPDATE] : NAN;
     if (monitor->csv_dir != NULL)
-        write_csv(monitor, step->samples, values);
+        write_csv(monitor, figures->samples, values);
     if (monitor->events != NULL)
-        write_events(monitor, step->samples, values);
+        write_events(monitor, figures->samples, values);
 }
 
 /* Returns samples per second since the previous step; NAN at the first step. */
