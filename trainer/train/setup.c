@@ -1,0 +1,295 @@
+/* setup.c - see setup.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "train/setup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "fnv.h"
+#include "model/ops.h"
+#include "train/gpu.h"
+#include "train/limits.h"
+#include "train/start.h"
+#include "weights/weights.h"
+#include "xalloc.h"
+
+static int  read_config(struct train *train, struct error *err);
+static int  make_model(struct train *train, struct error *err);
+static int  shape_of(struct train *train, struct model_config *shape, struct error *err);
+static uint64_t hash_of(const struct train *train);
+static int  make_zero(struct train *train, struct error *err);
+static struct zero *open_zero(const struct train *train, const struct zero_options *options,
+                              struct error *err);
+static struct zero_offload offload_of(const struct ds_offload *offload);
+static int  start_or_go_on(struct train *train, struct error *err);
+static const struct loss_scale_rules *scale_rules(const struct ds_config *config,
+                                                  struct loss_scale_rules *rules);
+static int  open_samples(struct train *train, struct error *err);
+static void tell_plan(const struct train *train);
+
+int setup_open(struct train *train, struct error *err)
+{
+    if (world_open(&train->world, train->options.device, train->options.timeout_s, err) < 0 ||
+        read_config(train, err) < 0 ||
+        world_agree(&train->world, ds_config_hash(train->config), train->options.config, err) < 0 ||
+        make_model(train, err) < 0 ||
+        world_agree(&train->world, hash_of(train), train->options.model, err) < 0)
+        return -1;
+    if (make_zero(train, err) < 0 || start_or_go_on(train, err) < 0 ||
+        open_samples(train, err) < 0 ||
+        world_agree(&train->world, samples_hash(&train->samples), train->options.data, err) < 0)
+        return -1;
+    train->model->drop_seed = train->state.seed;
+    train->step = (struct step){
+        .config = train->config, .world = &train->world, .model = train->model,
+        .zero = train->zero, .frozen = train->frozen, .samples = &train->samples,
+        .shards = train->shards, .state = &train->state, .lr_scale = train->step.lr_scale,
+    };
+    step_init(&train->step);
+    train->save = (struct save){ .dir = train->options.checkpoint_dir, .world = &train->world,
+                                 .model = train->model, .zero = train->zero,
+                                 .in_background = train->options.async_checkpoint };
+    if (train->world.rank != 0)
+        return 0;
+    if (train->options.export != NULL && weights_prepare(train->options.export, err) < 0)
+        return -1;
+    tell_plan(train);
+    return monitor_open(&train->monitor, train->config, stderr, err);
+}
+
+static int read_config(struct train *train, struct error *err)
+{
+    size_t i;
+
+    train->step.lr_scale = 1;
+    train->config = ds_config_read_for_run(train->options.config, err);
+    if (train->config == NULL || ds_config_resolve(train->config, train->world.size, err) < 0 ||
+        (strcmp(train->options.lr_scale, "ranks") == 0 &&
+         ds_config_lr_scale(train->config, &train->step.lr_scale, err) < 0))
+        return -1;
+    limits_note(train->config, train->world.on_gpu, train->options.activation_checkpointing);
+    for (i = 0; i < train->config->notes.count && train->world.rank == 0; i++)
+        fprintf(stderr, "muster-train: %s\n", train->config->notes.item[i]);
+    return 0;
+}
+
+static int make_model(struct train *train, struct error *err)
+{
+    static const enum dtype types[] = { [DS_FP32] = DTYPE_FLOAT, [DS_FP16] = DTYPE_HALF,
+                                        [DS_BF16] = DTYPE_BFLOAT16 };
+    const enum ds_dtype     type = ds_config_dtype(train->config);
+    struct model_config     shape;
+
+    if (shape_of(train, &shape, err) < 0)
+        return -1;
+    train->ops = train->world.on_gpu ? gpu_ops(train->world.comm, types[type], err)
+                                     : ops_cpu_new(types[type], err);
+    if (train->ops == NULL)
+        return -1;
+    train->model = tuning_model(&train->tuning, &train->options.tuning, &shape, train->ops, err);
+    if (train->model == NULL)
+        return -1;
+    train->model->drops = true;
+    train->model->recomputes = train->options.activation_checkpointing;
+    train->model->parks = train->config->cpu_checkpointing && train->world.on_gpu;
+    return model_activations(train->model, train->config->micro_batch_size,
+                             train->options.length, &train->activations, &train->parked, err);
+}
+
+static int shape_of(struct train *train, struct model_config *shape, struct error *err)
+{
+    const struct train_options *options = &train->options;
+    struct stat                 status;
+
+    if (stat(options->model, &status) == 0 && S_ISDIR(status.st_mode))
+        train->from = options->model;
+    if ((train->from != NULL ? weights_shape(train->from, shape, err)
+                             : model_config_named(shape, options->model, err)) < 0)
+        return -1;
+    if (options->vocabulary > 0)
+        shape->vocabulary = (int)options->vocabulary;
+    if (options->positions > 0)
+        shape->positions = (int)options->positions;
+    if (options->blocks > 0)
+        shape->blocks = (int)options->blocks;
+    model_config_resize(shape, (int)options->width, (int)options->heads);
+    if (options->dropout >= 0)
+        shape->attention_dropout = options->dropout;
+    if (options->dropout >= 0 && !model_config_is_llama(shape)) /* its class has no other */
+        shape->embedding_dropout = shape->hidden_dropout = options->dropout;
+    if (model_config_check(shape, err) < 0)
+        return -1;
+    if (options->length > model_longest(shape))
+        return err_set(err, "--length %lld: the model accepts at most %d tokens",
+                       (long long)options->length, model_longest(shape));
+    return 0;
+}
+
+/* Returns a hash of the model's shape and the options. */
+static uint64_t hash_of(const struct train *train)
+{
+    char          *text = model_config_text(&train->model->config);
+    const uint64_t hash = fnv_add(train_options_hash(&train->options), text, strlen(text));
+
+    free(text);
+    return tuning_hash(&train->tuning, hash);
+}
+
+static int make_zero(struct train *train, struct error *err)
+{
+    const struct ds_config *config = train->config;
+    struct zero_options     options = {
+        .stage = (int)config->zero.stage,
+        .type = train->model->type,
+        .bucket_max = (size_t)config->zero.reduce_bucket_size,
+        .clip = config->gradient_clipping,
+        .params = offload_of(&config->zero.param),
+        .states = offload_of(&config->zero.optimizer),
+        .io_block = (size_t)config->aio.block_size,
+        .io_depth = (int)config->aio.queue_depth,
+    };
+
+    if (train->world.on_gpu &&
+        (train->device = options.device = gpu_zero(train->world.comm, err)) == NULL)
+        return -1;
+    train->zero = open_zero(train, &options, err);
+    if (train->zero == NULL || train->model->frozen_bytes == 0)
+        return train->zero != NULL ? 0 : -1;
+    options.is_frozen = true;
+    options.type = DTYPE_UINT8;
+    train->frozen = open_zero(train, &options, err);
+    return train->frozen != NULL ? 0 : -1;
+}
+
+static struct zero *open_zero(const struct train *train, const struct zero_options *options,
+                              struct error *err)
+{
+    const struct model *model = train->model;
+    size_t             *counts = xcalloc((size_t)model->layers, sizeof *counts);
+    struct zero        *zero;
+    int                 i;
+
+    for (i = 0; i < model->layers; i++)
+        counts[i] = options->is_frozen ? model->layer[i].frozen_bytes : model->layer[i].count;
+    zero = zero_open(train->world.comm, options, counts, model->layers, err);
+    free(counts);
+    return zero;
+}
+
+static struct zero_offload offload_of(const struct ds_offload *offload)
+{
+    static const enum zero_place places[] = { [DS_DEVICE_NONE] = ZERO_THERE,
+                                              [DS_DEVICE_CPU] = ZERO_HOST,
+                                              [DS_DEVICE_NVME] = ZERO_FILE };
+
+    return (struct zero_offload){ .place = places[offload->device], .dir = offload->nvme_path,
+                                  .buffers = (int)offload->buffer_count,
+                                  .is_paged = !offload->pin_memory };
+}
+
+static int start_or_go_on(struct train *train, struct error *err)
+{
+    const struct start start = { .options = &train->options, .adapter = train->tuning.adapter,
+                                 .world = &train->world,
+                                 .weights = { .model = train->model, .trained = train->zero,
+                                              .frozen = train->frozen } };
+    struct loss_scale_rules rules;
+
+    train->state = (struct state){ .seed = (uint64_t)train->options.seed };
+    loss_scale_init(&train->state.scale, scale_rules(train->config, &rules));
+    return start_training(&start, &train->state, &train->base, err);
+}
+
+static const struct loss_scale_rules *scale_rules(const struct ds_config *config,
+                                                  struct loss_scale_rules *rules)
+{
+    const struct ds_fp16 *fp16 = &config->fp16;
+
+    if (!fp16->enabled)
+        return &loss_scale_none;
+    *rules = (struct loss_scale_rules){
+        .fixed = fp16->loss_scale,
+        .initial_power = (int)fp16->initial_scale_power,
+        .window = (int)fp16->loss_scale_window,
+        .hysteresis = (int)fp16->hysteresis,
+        .is_consecutive = fp16->consecutive_hysteresis,
+        .min = fp16->min_loss_scale,
+    };
+    return rules;
+}
+
+/* Uses the seed of the checkpoint, if the training resumes from one. */
+static int open_samples(struct train *train, struct error *err)
+{
+    const struct train_options *options = &train->options;
+    const struct model_config  *shape = &train->model->config;
+    const int64_t               batch = train->config->train_batch_size;
+    const struct data_seen      seen = { train->state.samples, train->state.shards };
+    const struct data_text      text = { text_source_encode, &train->source };
+
+    train->source = (struct text_source){
+        .option = options->tokenizer, .model = train->from,
+        .is_loaded = train->from != NULL && weights_are_in(train->from),
+        .is_masked = model_is_masked(shape), .vocabulary = shape->vocabulary,
+    };
+    if (samples_open(&train->samples, options->data, (int)options->length, model_is_masked(shape),
+                     shape->vocabulary, train->state.seed, &text, err) < 0)
+        return -1;
+    train->last = options->steps;
+    if (train->last == 0)
+        train->last = (int64_t)train->samples.data->samples / batch;
+    if (train->last == 0)
+        return err_set(err, "%s: has fewer samples than one step needs, %lld", options->data,
+                       (long long)batch);
+    if (options->data_shards &&
+        (train->shards = data_shards_open(train->last * batch, train->config->micro_batch_size,
+                                          &seen, start_generation() > 0, err)) == NULL)
+        return -1;
+    return 0;
+}
+
+static void tell_plan(const struct train *train)
+{
+    printf("%zu parameters in %s on %s, ZeRO stage %d, %d %s, batch %lld = %lld x %lld x %d\n",
+           train->model->count, dtype_name(train->model->type), train->ops->name,
+           (int)train->config->zero.stage,
+           train->world.size, train->world.size == 1 ? "rank" : "ranks",
+           (long long)train->config->train_batch_size,
+           (long long)train->config->micro_batch_size,
+           (long long)train->config->accumulation_steps, train->world.size);
+    tuning_print(&train->tuning, train->model, stdout);
+    if (train->source.tokenizer != NULL)
+        printf("text becomes tokens by %s\n", train->source.path);
+    if (train->step.lr_scale > 1)
+        printf("the learning rate is multiplied by %.6g\n", train->step.lr_scale);
+    zero_memory_print(train->zero, stdout);
+    if (train->frozen != NULL)
+        zero_memory_print(train->frozen, stdout);
+    printf("%.2f MiB of activations per pass", (double)train->activations / (1 << 20));
+    if (train->parked > 0)
+        printf(", and %.2f on the host", (double)train->parked / (1 << 20));
+    putchar('\n');
+    fflush(stdout);
+}
+
+int setup_close(struct train *train, struct error *err)
+{
+    monitor_close(train->monitor);
+    step_clear(&train->step);
+    zero_close(train->zero);
+    zero_close(train->frozen);
+    if (train->device != NULL)
+        train->device->free(train->device);
+    model_free(train->model);
+    tuning_clear(&train->tuning);
+    train->ops->free(train->ops);
+    samples_close(&train->samples);
+    data_shards_close(train->shards);
+    ds_config_free(train->config);
+    return world_close(&train->world, err);
+}
