@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "file.h"
+#include "train/checkpoint_list.h"
 #include "xalloc.h"
 
 #define ASIDE   ".tmp"
@@ -35,6 +36,7 @@ static int   give_name(const char *aside, const char *path, struct error *err);
 static int   write_name(const char *dir, const char *name, const char *text, struct error *err);
 static int   sync_path(const char *path, struct error *err);
 static int   fail_at(const char *path, struct error *err);
+static char *only_one(const char *dir, bool *is_none, struct error *err);
 static int   open_shards(struct checkpoint *checkpoint, const char *dir, const char *tag,
                          struct error *err);
 static int   judge_shard(const struct shard *shard, const struct shard *first, int rank,
@@ -234,9 +236,9 @@ char *checkpoint_latest(const char *dir, bool *is_none, struct error *err)
     char  *path = xasprintf("%s/" LATEST, dir), *tag = NULL;
     size_t size;
 
-    *is_none = access(path, F_OK) < 0 && errno == ENOENT;
-    if (*is_none)
-        err_set(err, "%s: no checkpoint", path);
+    *is_none = false;
+    if (access(path, F_OK) < 0 && errno == ENOENT)
+        tag = only_one(dir, is_none, err);
     else
         tag = file_read_at_once(path, TAG_MAX + 2, &size, err);
     if (tag != NULL) {
@@ -248,6 +250,31 @@ char *checkpoint_latest(const char *dir, bool *is_none, struct error *err)
         }
     }
     free(path);
+    return tag;
+}
+
+/* Returns the checkpoint that latest does not name. If there are several, latest was lost, and
+ * a training from the start would overwrite them. If there is one, latest may never have been
+ * there, since it is written after the first checkpoint has got its name. */
+static char *only_one(const char *dir, bool *is_none, struct error *err)
+{
+    struct checkpoint_list list;
+    char                  *tag = NULL;
+
+    checkpoint_list_read(&list, dir);
+    *is_none = list.count == 0;
+    if (list.count == 0) {
+        err_set(err, "%s/" LATEST ": no checkpoint", dir);
+    } else if (list.count == 1) {
+        tag = xstrdup(list.item[0].tag);
+    } else {
+        const char *last = list.item[list.count - 1].tag;
+
+        err_set(err, "%s: there are %s%s and %s, but no file " LATEST " that names one of them: "
+                     "continue with --tag %s, or give another --checkpoint_dir", dir,
+                list.count > 2 ? "..., " : "", list.item[list.count - 2].tag, last, last);
+    }
+    checkpoint_list_clear(&list);
     return tag;
 }
 

@@ -45,8 +45,9 @@ int checkpoint_point_latest(const char *dir, const char *tag, const char *run, s
 /* Has latest already been set to the --tag of this run? */
 bool checkpoint_was_pointed(const char *dir, const char *run);
 
-/* Returns the name that latest contains; the caller frees it. NULL with err. *is_none: there is
- * no checkpoint yet, which need not be an error. */
+/* Returns the name that latest contains, or without that file the only checkpoint's; the caller
+ * frees it. NULL with err, also if latest is missing and there are several. *is_none: there is no
+ * checkpoint yet, which need not be an error. */
 char *checkpoint_latest(const char *dir, bool *is_none, struct error *err);
 
 struct checkpoint;

@@ -251,6 +251,40 @@ static void test_latest(void **state)
     remove_all();
 }
 
+/* latest is gone: the only checkpoint is the one, of several each might be. */
+static void test_lost_latest(void **state)
+{
+    struct error err;
+    bool         is_none;
+    char        *tag, *path = xasprintf("%s/latest", dir), *expected;
+    char        *others = xasprintf("mkdir %s/global_step7 %s/global_stepx", dir, dir);
+    char        *older = xasprintf("touch -d @1000000000 %s/global_step30/shard-00000", dir);
+
+    (void)state;
+    assert_int_equal(system(others), 0); /* DeepSpeed's, without shards */
+    assert_int_equal(save(1, 5, &err), 0);
+    assert_int_equal(unlink(path), 0);
+    tag = checkpoint_latest(dir, &is_none, &err);
+    assert_string_equal(tag, "global_step5");
+    free(tag);
+    /* Back to an earlier step: what was written later is newer. */
+    assert_int_equal(save(1, 30, &err), 0);
+    assert_int_equal(save(1, 4, &err), 0);
+    assert_int_equal(system(older), 0);
+    assert_int_equal(unlink(path), 0);
+    assert_null(checkpoint_latest(dir, &is_none, &err));
+    assert_false(is_none);
+    expected = xasprintf("%s: there are ..., global_step5 and global_step4, but no file latest "
+                         "that names one of them: continue with --tag global_step4, or give "
+                         "another --checkpoint_dir", dir);
+    assert_string_equal(err.text, expected);
+    free(expected);
+    free(older);
+    free(others);
+    free(path);
+    remove_all();
+}
+
 static void test_names(void **state)
 {
     static const char *const bad[] = { "", ".", "..", "a/b", "latest", "x.tmp", "a b", "a\nb" };
@@ -523,7 +557,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_crc32c),    cmocka_unit_test(test_worlds),
-        cmocka_unit_test(test_latest),    cmocka_unit_test(test_names),
+        cmocka_unit_test(test_latest),    cmocka_unit_test(test_lost_latest),
+        cmocka_unit_test(test_names),
         cmocka_unit_test(test_leftovers), cmocka_unit_test(test_damage),
         cmocka_unit_test(test_foreign),   cmocka_unit_test(test_cover),
         cmocka_unit_test(test_behind),    cmocka_unit_test(test_kill),
