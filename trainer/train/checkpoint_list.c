@@ -23,7 +23,7 @@ void checkpoint_list_read(struct checkpoint_list *list, const char *dir)
     DIR           *listing = opendir(dir);
     struct dirent *entry;
 
-    *list = (struct checkpoint_list){ NULL };
+    *list = (struct checkpoint_list){ .count = 0 };
     while (listing != NULL && (entry = readdir(listing)) != NULL)
         add(list, dir, entry->d_name);
     if (listing != NULL)
@@ -73,5 +73,5 @@ void checkpoint_list_clear(struct checkpoint_list *list)
     for (i = 0; i < list->count; i++)
         free(list->item[i].tag);
     free(list->item);
-    *list = (struct checkpoint_list){ NULL };
+    *list = (struct checkpoint_list){ .count = 0 };
 }

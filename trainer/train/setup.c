@@ -14,6 +14,7 @@
 #include "model/ops.h"
 #include "train/gpu.h"
 #include "train/limits.h"
+#include "train/plan.h"
 #include "train/start.h"
 #include "weights/weights.h"
 #include "xalloc.h"
@@ -30,7 +31,6 @@ static int  start_or_go_on(struct train *train, struct error *err);
 static const struct loss_scale_rules *scale_rules(const struct ds_config *config,
                                                   struct loss_scale_rules *rules);
 static int  open_samples(struct train *train, struct error *err);
-static void tell_plan(const struct train *train);
 
 int setup_open(struct train *train, struct error *err)
 {
@@ -58,7 +58,7 @@ int setup_open(struct train *train, struct error *err)
         return 0;
     if (train->options.export != NULL && weights_prepare(train->options.export, err) < 0)
         return -1;
-    tell_plan(train);
+    plan_print(train, stdout);
     return monitor_open(&train->monitor, train->config, stderr, err);
 }
 
@@ -108,6 +108,9 @@ static int shape_of(struct train *train, struct model_config *shape, struct erro
 
     if (stat(options->model, &status) == 0 && S_ISDIR(status.st_mode))
         train->from = options->model;
+    if (train->from != NULL && weights_check_format(train->from, err) < 0)
+        return -1;
+    train->has_weights = train->from != NULL && weights_are_in(train->from);
     if ((train->from != NULL ? weights_shape(train->from, shape, err)
                              : model_config_named(shape, options->model, err)) < 0)
         return -1;
@@ -253,30 +256,6 @@ static int open_samples(struct train *train, struct error *err)
     return 0;
 }
 
-static void tell_plan(const struct train *train)
-{
-    printf("%zu parameters in %s on %s, ZeRO stage %d, %d %s, batch %lld = %lld x %lld x %d\n",
-           train->model->count, dtype_name(train->model->type), train->ops->name,
-           (int)train->config->zero.stage,
-           train->world.size, train->world.size == 1 ? "rank" : "ranks",
-           (long long)train->config->train_batch_size,
-           (long long)train->config->micro_batch_size,
-           (long long)train->config->accumulation_steps, train->world.size);
-    tuning_print(&train->tuning, train->model, stdout);
-    if (train->source.tokenizer != NULL)
-        printf("text becomes tokens by %s\n", train->source.path);
-    if (train->step.lr_scale > 1)
-        printf("the learning rate is multiplied by %.6g\n", train->step.lr_scale);
-    zero_memory_print(train->zero, stdout);
-    if (train->frozen != NULL)
-        zero_memory_print(train->frozen, stdout);
-    printf("%.2f MiB of activations per pass", (double)train->activations / (1 << 20));
-    if (train->parked > 0)
-        printf(", and %.2f on the host", (double)train->parked / (1 << 20));
-    putchar('\n');
-    fflush(stdout);
-}
-
 int setup_close(struct train *train, struct error *err)
 {
     monitor_close(train->monitor);
@@ -289,6 +268,7 @@ int setup_close(struct train *train, struct error *err)
     tuning_clear(&train->tuning);
     train->ops->free(train->ops);
     samples_close(&train->samples);
+    text_source_clear(&train->source);
     data_shards_close(train->shards);
     ds_config_free(train->config);
     return world_close(&train->world, err);

@@ -20,6 +20,7 @@ struct train {
     uint64_t             base;    /* see start_training() */
     struct tuning        tuning;
     const char          *from; /* the model's directory; NULL: its shape has a name */
+    bool                 has_weights; /* they are in that directory */
     size_t               activations, parked; /* bytes, of a pass; parked: on the host */
     struct text_source   source; /* the tokens of text */
     struct samples       samples;

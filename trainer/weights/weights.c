@@ -5,7 +5,9 @@
 
 #include "weights/weights.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +31,13 @@ static const char *const beside[] = {
     "chat_template.jinja",
 };
 
+/* Weights that are not loaded. *.bin alone may also be token shards. */
+static const char *const foreign[] = {
+    "*.safetensors", "*pytorch_model*.bin", "pytorch_model.bin.index.json", "*.pt", "*.pth",
+    "*.ckpt", "*.gguf", "*.ggml", "tf_model*.h5", "flax_model*.msgpack", "*.onnx",
+};
+
+static char *find_foreign(const char *dir);
 static int gather_layer(struct safetensors_out *out, const int *number,
                         const struct weights *weights, int layer, struct error *err);
 static int store_layer(struct safetensors_out *out, const int *number,
@@ -52,6 +61,47 @@ bool weights_are_in(const char *dir)
     free(one);
     free(many);
     return are;
+}
+
+int weights_check_format(const char *dir, struct error *err)
+{
+    char *name = weights_are_in(dir) ? NULL : find_foreign(dir);
+    int   rc = 0;
+
+    if (name == NULL)
+        return 0;
+    if (fnmatch("*.safetensors", name, 0) == 0)
+        rc = err_set(err, "%s: there is %s, but neither model.safetensors nor "
+                          "model.safetensors.index.json, which says where a tensor is: copy the "
+                          "rest of the model, too", dir, name);
+    else
+        rc = err_set(err, "%s: the weights in %s are not in safetensors: load them in Python with "
+                          "transformers' from_pretrained() and write them with "
+                          "save_pretrained(), or move them away to train from random numbers",
+                     dir, name);
+    free(name);
+    return rc;
+}
+
+/* Returns the first name in alphabetical order, so that each rank says the same; NULL: none. */
+static char *find_foreign(const char *dir)
+{
+    DIR           *listing = opendir(dir);
+    struct dirent *entry;
+    char          *first = NULL;
+
+    while (listing != NULL && (entry = readdir(listing)) != NULL) {
+        for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++) {
+            if (fnmatch(foreign[i], entry->d_name, FNM_PERIOD) != 0 ||
+                (first != NULL && strcmp(first, entry->d_name) <= 0))
+                continue;
+            free(first);
+            first = xstrdup(entry->d_name);
+        }
+    }
+    if (listing != NULL)
+        closedir(listing);
+    return first;
 }
 
 int weights_shape(const char *dir, struct model_config *shape, struct error *err)

@@ -22,6 +22,11 @@ struct weights {
 /* Does DIR contain model.safetensors, or the index of several files? */
 bool weights_are_in(const char *dir);
 
+/* Returns -1 with err if DIR has weights that cannot be loaded from there: in another format, or
+ * files of safetensors without their index. A training would begin with random numbers, and its
+ * loss would be that of a new model. Other directories are fine, also without weights. */
+int weights_check_format(const char *dir, struct error *err);
+
 /* Reads the shape from DIR's config.json. -1 with err. */
 int weights_shape(const char *dir, struct model_config *shape, struct error *err);
 

@@ -103,7 +103,7 @@ losses >curve
 learn text --tokenizer tokenizer
 is "... on the text itself: 0" "$rc" 0
 ok "... the same curve" alike curve 8
-ok "... and says by what" grep -q "text becomes tokens by tokenizer" out
+ok "... and says by what" grep -q "; tokenizer: tokenizer; data: text, " out
 learn text
 is "... on its bytes: 0" "$rc" 0
 ok "... another curve" not alike curve 8 2>/dev/null
@@ -124,7 +124,7 @@ ok "... what is missing" grep -q "text: the model has learnt $words tokens, and 
 cp tokenizer/tokenizer.json model/
 go_on
 is "... with the model's own: 0" "$rc" 0
-ok "... which it names" grep -q "text becomes tokens by model/tokenizer.json" out
+ok "... which it names" grep -q "; tokenizer: model/tokenizer.json; data: text, " out
 go_on --tokenizer bytes
 is "... or bytes, if asked for: 0" "$rc" 0
 cp "$small/llama2.json" model/tokenizer.json

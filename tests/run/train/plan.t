@@ -1,0 +1,67 @@
+#!/bin/sh
+# muster-train: where weights and data come from is said, and what cannot be loaded is refused.
+# SPDX-License-Identifier: Apache-2.0
+. "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
+. "$here/train/small.sh"
+
+# sources: the line that names them.
+sources() {
+    grep '^weights: ' out
+}
+train 2 --seed 7 --export whole
+is "a name: random weights" "$(sources)" \
+    "weights: random, seed 7; data: text, 765 samples of 16 tokens"
+# tune OPTION...: the exported model.
+tune() {
+    run muster-train --deepspeed_config ds.json --model whole --length 16 --data text \
+        --device cpu "$@"
+}
+tune --steps 2 --checkpoint_dir save
+is "a directory: its weights" "$(sources)" "weights: whole; data: text, 765 samples of 16 tokens"
+tune --steps 3 --checkpoint_dir save
+is "a checkpoint" "$(sources)" "weights: the checkpoint; data: text, 765 samples of 16 tokens"
+tune --steps 2 --freeze wte --checkpoint_dir frozen
+tune --steps 3 --freeze wte --checkpoint_dir frozen
+is "... that lacks frozen weights" "$(sources)" \
+    "weights: the checkpoint; frozen: whole; data: text, 765 samples of 16 tokens"
+tune --steps 2 --lora r=2 --export adapter
+is "an adapter" "$(sources)" \
+    "weights: whole; adapter: random, seed 1234; data: text, 765 samples of 16 tokens"
+tune --steps 2 --lora adapter
+is "... from a directory" "$(sources)" \
+    "weights: whole; adapter: adapter; data: text, 765 samples of 16 tokens"
+
+# What is not loaded. The model would be a new one, and its loss would look like that.
+mv whole/model.safetensors weights
+tune --steps 1
+is "config.json alone: random weights, said so" "$(sources)" \
+    "weights: random, seed 1234 (whole has none); data: text, 765 samples of 16 tokens"
+# refused NAME: a file of that name is.
+refused() {
+    touch "whole/$1"
+    tune --steps 1
+    is "$1: 1" "$rc" 1
+    ok "... is named before the first step" sh -c '! grep -q "^step " out &&
+        grep -Fq "whole: the weights in $1 are not in safetensors: load them in Python with transformers" err' \
+        sh "$1"
+    rm "whole/$1"
+}
+touch whole/train.bin whole/optimizer.bin # token shards, and no weights
+tune --steps 1
+is "other files are fine" "$rc" 0
+for name in pytorch_model.bin pytorch_model-00001-of-00002.bin pytorch_model.bin.index.json \
+    model.gguf consolidated.00.pth weights.pt tf_model.h5 flax_model.msgpack; do
+    refused $name
+done
+cp weights whole/model-00001-of-00002.safetensors
+tune --steps 1
+is "a part without an index: 1" "$rc" 1
+ok "... is named" grep -q \
+    'whole: there is model-00001-of-00002.safetensors, but neither model.safetensors nor' err
+echo '{ "weight_map": { "a": "model-00001-of-00002.safetensors",
+    "b": "model-00002-of-00002.safetensors" } }' >whole/model.safetensors.index.json
+tune --steps 1
+is "an index without one of its parts: 1" "$rc" 1
+ok "... is named" grep -q 'whole/model-00002-of-00002.safetensors: No such file' err
+ok "nothing is left" no_leftovers
+finish
