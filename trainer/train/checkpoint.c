@@ -170,6 +170,18 @@ static int give_name(const char *aside, const char *path, struct error *err)
     return 0;
 }
 
+int checkpoint_remove(const char *dir, const char *tag, struct error *err)
+{
+    char *path = xasprintf("%s/%s", dir, tag), *aside = xasprintf("%s" ASIDE, path);
+    int   rc = rename(path, aside) < 0 || sync_path(dir, err) < 0 ? fail_at(path, err) : 0;
+
+    if (rc == 0)
+        remove_shards(aside);
+    free(aside);
+    free(path);
+    return rc;
+}
+
 int checkpoint_point_latest(const char *dir, const char *tag, const char *run, struct error *err)
 {
     int rc = write_name(dir, LATEST, tag, err);

@@ -3,7 +3,8 @@
  *     DIR/latest                      global_step200
  *     DIR/global_step200/shard-00000  the share of rank 0
  *     DIR/global_step200/shard-00001
- *     DIR/global_step300.tmp/         a checkpoint that is being written or was not finished
+ *     DIR/global_step300.tmp/         a checkpoint that is being written, was not finished, or
+ *                                     was not deleted completely
  *
  * All ranks write at the same time, into a temporary directory. Then one rank renames the
  * directory, and finally updates latest. So latest always names a complete checkpoint,
@@ -37,6 +38,10 @@ int checkpoint_write(const char *dir, const char *tag, const struct shard_info *
 
 /* Call it when all ranks have written. Replaces a checkpoint of the same name. */
 int checkpoint_commit(const char *dir, const char *tag, int ranks, struct error *err);
+
+/* Deletes a checkpoint. When its process is killed, what is left looks unfinished, and
+ * checkpoint_begin() removes it. */
+int checkpoint_remove(const char *dir, const char *tag, struct error *err);
 
 /* Makes latest name this checkpoint, which has been read before. run: the id of the run that
  * named it with --tag, or NULL. */

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "number.h"
+#include "train/checkpoint.h"
 #include "xalloc.h"
 
 #define PREFIX "global_step"
@@ -64,6 +65,27 @@ static int compare(const void *a, const void *b)
     if (x->written.tv_nsec != y->written.tv_nsec)
         return x->written.tv_nsec < y->written.tv_nsec ? -1 : 1;
     return x->step < y->step ? -1 : x->step > y->step;
+}
+
+int checkpoint_list_prune(const char *dir, int64_t keep, struct error *err)
+{
+    struct checkpoint_list list;
+    struct error           why;
+    bool                   is_none;
+    char                  *latest = checkpoint_latest(dir, &is_none, err);
+    size_t                 i;
+    int                    rc = 0;
+
+    if (latest == NULL)
+        return -1;
+    checkpoint_list_read(&list, dir);
+    for (i = 0; i + (size_t)keep < list.count; i++)
+        if (strcmp(list.item[i].tag, latest) != 0 &&
+            checkpoint_remove(dir, list.item[i].tag, &why) < 0)
+            rc = err_set(err, "%s", why.text);
+    checkpoint_list_clear(&list);
+    free(latest);
+    return rc;
 }
 
 void checkpoint_list_clear(struct checkpoint_list *list)

@@ -103,7 +103,7 @@ static int commit(struct save *save, struct error *err)
 {
     save->phase = SAVE_COMMIT;
     if (save->world->rank == 0)
-        return writer_commit(save->writer, err);
+        return writer_commit(save->writer, save->keep, err);
     writer_free(save->writer);
     save->writer = NULL;
     return 0;
@@ -115,6 +115,8 @@ static void tell(struct save *save)
            (double)(clock_now_ns() - save->start_ns) / NS_PER_S,
            save->in_background ? ", in the background" : "");
     fflush(stdout);
+    if (*writer_complaint(save->writer) != '\0')
+        fprintf(stderr, "muster-train: --keep: %s\n", writer_complaint(save->writer));
     writer_free(save->writer);
     save->writer = NULL;
 }

@@ -20,6 +20,7 @@ struct save {
     const struct model *model;
     struct zero        *zero;
     bool                in_background;
+    int64_t             keep; /* so many checkpoints stay; 0: all */
     /* ---- */
     struct writer *writer; /* NULL: this rank is not writing */
     enum { SAVE_NONE, SAVE_WRITE, SAVE_COMMIT } phase; /* the same on all ranks */

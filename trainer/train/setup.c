@@ -53,7 +53,8 @@ int setup_open(struct train *train, struct error *err)
     step_init(&train->step);
     train->save = (struct save){ .dir = train->options.checkpoint_dir, .world = &train->world,
                                  .model = train->model, .zero = train->zero,
-                                 .in_background = train->options.async_checkpoint };
+                                 .in_background = train->options.async_checkpoint,
+                                 .keep = train->options.keep };
     if (train->world.rank != 0)
         return 0;
     if (train->options.export != NULL && weights_prepare(train->options.export, err) < 0)

@@ -61,6 +61,8 @@ static const struct option_row {
       "ranks: multiply the learning rate by them,\nas scripts for Horovod do" },
     { "save_interval", KIND_NUMBER, FIELD(save_interval), 0, INT64_C(1) << 40, "0", "N",
       "save every N steps, and at the end" },
+    { "keep", KIND_NUMBER, FIELD(keep), 0, INT64_C(1) << 40, "0", "N",
+      "keep the newest N checkpoints, delete the others;\n0: keep all" },
     { "seed", KIND_NUMBER, FIELD(seed), 0, INT64_MAX, "1234", "N",
       "for the initial weights and the data's order" },
     { "vocabulary", KIND_NUMBER, FIELD(vocabulary), 1, 1 << 24, NULL, "N",
@@ -171,6 +173,8 @@ static int judge(const struct train_options *options, struct error *err)
         return err_set(err, "--data is missing");
     if (options->tag != NULL && options->checkpoint_dir == NULL)
         return err_set(err, "--tag needs --checkpoint_dir");
+    if (options->keep > 0 && options->checkpoint_dir == NULL)
+        return err_set(err, "--keep needs --checkpoint_dir");
     if (options->tuning.lora != NULL && options->tuning.freeze != NULL)
         return err_set(err, "--freeze: with --lora, all but the adapters is frozen already; "
                             "modules_to_save= names what else is trained");

@@ -26,6 +26,7 @@ struct train_options {
     int64_t     steps;          /* the last step; 0: once through the data */
     int64_t     length;         /* tokens per sample */
     int64_t     save_interval;  /* steps; 0: only at the end */
+    int64_t     keep;           /* checkpoints that stay; 0: all */
     int64_t     seed;
     int64_t     vocabulary, positions, width, heads, blocks; /* 0: the model's own value */
     double      dropout; /* rate; -1: as config.json says */

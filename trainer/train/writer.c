@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "thread.h"
+#include "train/checkpoint_list.h"
 #include "xalloc.h"
 
 struct writer {
@@ -23,7 +24,8 @@ struct writer {
     bool         is_running;
     atomic_bool  is_done;
     int          rc;  /* only the thread uses rc and err until is_done */
-    struct error err;
+    struct error err, complaint;
+    int64_t      keep;
 };
 
 static int    copy_pieces(struct writer *writer, struct error *err);
@@ -99,8 +101,9 @@ int writer_write(struct writer *writer, struct error *err)
     return start(writer, write_shard, err);
 }
 
-int writer_commit(struct writer *writer, struct error *err)
+int writer_commit(struct writer *writer, int64_t keep, struct error *err)
 {
+    writer->keep = keep;
     return start(writer, commit, err);
 }
 
@@ -126,11 +129,16 @@ static void *write_shard(void *arg)
     return NULL;
 }
 
+/* A checkpoint that cannot be deleted does no harm to the training. */
 static void *commit(void *arg)
 {
     struct writer *writer = arg;
+    struct error   err;
 
     writer->rc = checkpoint_commit(writer->dir, writer->tag, writer->info.ranks, &writer->err);
+    if (writer->rc == 0 && writer->keep > 0 &&
+        checkpoint_list_prune(writer->dir, writer->keep, &err) < 0)
+        writer->complaint = err;
     writer->is_done = true;
     return NULL;
 }
@@ -151,4 +159,9 @@ int writer_wait(struct writer *writer, struct error *err)
 const char *writer_tag(const struct writer *writer)
 {
     return writer->tag;
+}
+
+const char *writer_complaint(const struct writer *writer)
+{
+    return writer->complaint.text;
 }

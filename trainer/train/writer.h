@@ -24,9 +24,10 @@ struct writer *writer_new(const char *dir, const char *tag, const struct shard_i
                           struct error *err);
 void           writer_free(struct writer *writer); /* NULL is fine; waits first */
 
-/* Start checkpoint_write() or checkpoint_commit(). -1 with err if no thread can be started. */
+/* Start checkpoint_write() or checkpoint_commit(), which deletes old checkpoints then, until keep
+ * are left; 0: none. -1 with err if no thread can be started. */
 int writer_write(struct writer *writer, struct error *err);
-int writer_commit(struct writer *writer, struct error *err);
+int writer_commit(struct writer *writer, int64_t keep, struct error *err);
 
 /* Has the last operation finished, with or without success? */
 bool writer_is_done(const struct writer *writer);
@@ -35,5 +36,8 @@ bool writer_is_done(const struct writer *writer);
 int writer_wait(struct writer *writer, struct error *err);
 
 const char *writer_tag(const struct writer *writer);
+
+/* Returns why an old checkpoint was not deleted; empty: none of them had to stay. */
+const char *writer_complaint(const struct writer *writer);
 
 #endif

@@ -25,5 +25,19 @@ rm save/latest # as if the rank had been killed just before it wrote the first o
 train 4 --checkpoint_dir save
 ok "without latest, the only checkpoint is the one" \
     grep -q '^continuing from save/global_step2, saved by 1 rank$' out
+
+rm -r save
+train 8 --checkpoint_dir save --save_interval 2 --keep 2
+is "--keep 2: the newest two stay" "$rc $(cd save && echo *)" "0 global_step6 global_step8 latest"
+run muster --label none -H node1,node2 --name "keep-$$" muster-train --deepspeed_config \
+    "$PWD/ds.json" --model gpt2 --vocabulary 257 --positions 16 --width 32 --heads 2 --blocks 3 \
+    --length 16 --data "$PWD/text" --steps 13 --device cpu --checkpoint_dir "$PWD/save" \
+    --save_interval 2 --async-checkpoint --keep 1
+is "... in the background, of two ranks" "$rc $(cd save && echo *)" "0 global_step13 latest"
+mkdir -p save/global_step13.tmp/mine
+train 14 --checkpoint_dir save --keep 1
+is "one that cannot be deleted does not end the training" \
+    "$rc $(grep -c '^muster-train: --keep: save/global_step13: ' err)" "0 1"
+ok "... and is whole" [ -f save/global_step13/shard-00001 ]
 ok "nothing is left" no_leftovers
 finish

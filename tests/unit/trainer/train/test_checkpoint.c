@@ -23,6 +23,7 @@
 #include "clock.h"
 #include "report/crc32c.h"
 #include "train/checkpoint.h"
+#include "train/checkpoint_list.h"
 #include "train/writer.h"
 #include "xalloc.h"
 #include "zero/partition.h"
@@ -155,7 +156,7 @@ static int save_behind(int ranks, int step, struct error *err)
     for (info.rank = 0; info.rank < ranks && rc == 0; info.rank++)
         rc = writer_wait(writer[info.rank], err);
     if (rc == 0)
-        rc = writer_commit(writer[0], err);
+        rc = writer_commit(writer[0], 0, err);
     if (rc == 0)
         rc = writer_wait(writer[0], err);
     assert_true(rc < 0 || writer_is_done(writer[0]));
@@ -282,6 +283,68 @@ static void test_lost_latest(void **state)
     free(older);
     free(others);
     free(path);
+    remove_all();
+}
+
+static void set_time(int step, int seconds)
+{
+    char *command = xasprintf("touch -d @%d %s/global_step%d/shard-00000", seconds, dir, step);
+
+    assert_int_equal(system(command), 0);
+    free(command);
+}
+
+/* Returns the checkpoints and what else is in the directory, as "ls" prints it. */
+static char *listing(void)
+{
+    static char text[256];
+    char       *command = xasprintf("cd %s && echo *", dir);
+    FILE       *file = popen(command, "r");
+
+    assert_non_null(fgets(text, sizeof text, file));
+    assert_int_equal(pclose(file), 0);
+    free(command);
+    text[strcspn(text, "\n")] = '\0';
+    return text;
+}
+
+/* The newest stay, by time and not by step, and latest's whatever its age is. */
+static void test_prune(void **state)
+{
+    static const int steps[] = { 2, 10, 8, 4, 6 };
+    struct error     err;
+    char            *others = xasprintf("mkdir %s/global_step1 %s/mine", dir, dir), *path;
+    int              i;
+
+    (void)state;
+    assert_int_equal(system(others), 0);
+    for (i = 0; i < 5; i++) {
+        assert_int_equal(save(2, steps[i], &err), 0);
+        set_time(steps[i], 1000000000 + i);
+    }
+    assert_int_equal(checkpoint_list_prune(dir, 5, &err), 0);
+    assert_string_equal(listing(), "global_step1 global_step10 global_step2 global_step4 "
+                                   "global_step6 global_step8 latest mine");
+    assert_int_equal(checkpoint_list_prune(dir, 3, &err), 0);
+    assert_string_equal(listing(), "global_step1 global_step4 global_step6 global_step8 latest "
+                                   "mine");
+    assert_int_equal(checkpoint_point_latest(dir, "global_step8", NULL, &err), 0);
+    assert_int_equal(checkpoint_list_prune(dir, 1, &err), 0);
+    assert_string_equal(listing(), "global_step1 global_step6 global_step8 latest mine");
+    assert_int_equal(load(1, 8, &err), 0);
+    assert_int_equal(load(1, 6, &err), 0);
+    /* Its name when it is deleted is taken: all others go. */
+    free(others);
+    others = xasprintf("mkdir -p %s/global_step6.tmp/x", dir);
+    assert_int_equal(system(others), 0);
+    assert_int_equal(save(1, 9, &err), 0);
+    assert_int_equal(checkpoint_list_prune(dir, 1, &err), -1);
+    path = xasprintf("%s/global_step6: ", dir);
+    assert_ptr_equal(strstr(err.text, path), err.text);
+    assert_string_equal(listing(), "global_step1 global_step6 global_step6.tmp global_step9 "
+                                   "latest mine");
+    free(path);
+    free(others);
     remove_all();
 }
 
@@ -480,7 +543,23 @@ static int run_and_kill(int done, int64_t after_ns, save_fn *save_one)
     return done;
 }
 
-static void kill_often(save_fn *save_one)
+/* Each directory that looks complete is, and there are at most so many. */
+static void load_all(size_t most)
+{
+    struct checkpoint_list list;
+    struct error           err;
+    size_t                 i;
+
+    checkpoint_list_read(&list, dir);
+    assert_in_range(list.count, 1, most);
+    for (i = 0; i < list.count; i++)
+        if (load(1, (int)list.item[i].step, &err) < 0)
+            fail_msg("%s", err.text);
+    checkpoint_list_clear(&list);
+}
+
+/* most: 0, or the largest number of checkpoints that a crash may leave. */
+static void kill_often(save_fn *save_one, size_t most)
 {
     unsigned      seed = (unsigned)time(NULL) ^ (unsigned)getpid();
     const int64_t start_ns = clock_now_ns();
@@ -509,6 +588,8 @@ static void kill_often(save_fn *save_one)
         assert_true(step >= done / 2);
         if (load(3, step, &err) < 0)
             fail_msg("kill %d: %s", i, err.text);
+        if (most > 0)
+            load_all(most);
         done = step * 2 > done ? step * 2 : done;
     }
     assert_true(done > 0);
@@ -518,13 +599,24 @@ static void kill_often(save_fn *save_one)
 static void test_kill(void **state)
 {
     (void)state;
-    kill_often(save);
+    kill_often(save, 0);
 }
 
 static void test_kill_behind(void **state)
 {
     (void)state;
-    kill_often(save_behind);
+    kill_often(save_behind, 0);
+}
+
+static int save_and_prune(int ranks, int step, struct error *err)
+{
+    return save(ranks, step, err) < 0 ? -1 : checkpoint_list_prune(dir, 1, err);
+}
+
+static void test_kill_pruning(void **state)
+{
+    (void)state;
+    kill_often(save_and_prune, 2);
 }
 
 /* A failure of the thread is the one who waits told, by the file's name. */
@@ -558,11 +650,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_crc32c),    cmocka_unit_test(test_worlds),
         cmocka_unit_test(test_latest),    cmocka_unit_test(test_lost_latest),
+        cmocka_unit_test(test_prune),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_leftovers), cmocka_unit_test(test_damage),
         cmocka_unit_test(test_foreign),   cmocka_unit_test(test_cover),
         cmocka_unit_test(test_behind),    cmocka_unit_test(test_kill),
         cmocka_unit_test(test_kill_behind),
+        cmocka_unit_test(test_kill_pruning),
     };
 
     if (mkdtemp(dir) == NULL)
