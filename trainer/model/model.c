@@ -69,6 +69,15 @@ int model_activations(struct model *model, int64_t sequences, int64_t length, si
     return 0;
 }
 
+int model_needs(struct model *model, int64_t sequences, int64_t length, size_t *bytes,
+                size_t *parked, struct error *err)
+{
+    if (check_size(model, sequences, length, err) < 0)
+        return -1;
+    model_run_needs(model, (int)sequences, (int)length, bytes, parked);
+    return 0;
+}
+
 static int check_size(const struct model *model, int64_t sequences, int64_t length,
                       struct error *err)
 {

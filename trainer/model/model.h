@@ -189,6 +189,10 @@ void model_name_bad(struct model *model, struct error *where);
 int model_activations(struct model *model, int64_t sequences, int64_t length, size_t *bytes,
                       size_t *parked, struct error *err);
 
+/* The same without allocating it. bytes: all that passes of this size take, the head included. */
+int model_needs(struct model *model, int64_t sequences, int64_t length, size_t *bytes,
+                size_t *parked, struct error *err);
+
 /* Returns the bytes of the room for decoded weights, which model_activations() allocates, too. */
 size_t model_wide_bytes(const struct model *model);
 

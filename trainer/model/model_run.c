@@ -10,6 +10,7 @@
 #include "xalloc.h"
 
 static bool  fits(const struct model *model, int sequences, int length);
+static void  make_run(struct model *model, int sequences, int length);
 static void  make_blocks(struct model *model);
 static void  make_parked(struct model *model);
 static size_t in_bytes(const struct model *model);
@@ -27,7 +28,6 @@ static void  release_head(struct model *model);
 
 int model_run_fit(struct model *model, int sequences, int length, struct error *err)
 {
-    const int         width = model->config.width;
     struct model_run *run = model->run;
 
     if (run != NULL && fits(model, sequences, length))
@@ -35,6 +35,38 @@ int model_run_fit(struct model *model, int sequences, int length, struct error *
     if (run == NULL)
         run = model->run = xcalloc(1, sizeof *run);
     release_run(model);
+    make_run(model, sequences, length);
+    if (model->ops->check(model->ops, err) == 0)
+        return 0;
+    release_run(model);
+    run->sequences = 0;
+    return -1;
+}
+
+void model_run_needs(struct model *model, int sequences, int length, size_t *bytes,
+                     size_t *parked)
+{
+    const size_t      row = (size_t)(model->config.vocabulary + 5 * model->config.width);
+    struct model_run *run = model->run, plan = { .is_plan = true };
+    int               rows = sequences * length;
+
+    model->run = &plan;
+    make_run(model, sequences, length);
+    if (model->family == &bert_family)
+        rows /= 8; /* the others have no target */
+    if (rows > model->head_rows)
+        rows = model->head_rows;
+    *bytes = plan.taken + (size_t)rows * row * dtype_size(model->type);
+    *parked = plan.parked_bytes;
+    release_run(model);
+    model->run = run;
+}
+
+static void make_run(struct model *model, int sequences, int length)
+{
+    const int         width = model->config.width;
+    struct model_run *run = model->run;
+
     run->sequences = sequences;
     run->length = length;
     run->rows = sequences * length;
@@ -55,11 +87,6 @@ int model_run_fit(struct model *model, int sequences, int length, struct error *
     make_adapters(model);
     if (model->wide_count > 0)
         run->wide = room(model, model_wide_bytes(model));
-    if (model->ops->check(model->ops, err) == 0)
-        return 0;
-    release_run(model);
-    run->sequences = 0;
-    return -1;
 }
 
 static bool fits(const struct model *model, int sequences, int length)
@@ -89,7 +116,7 @@ static void make_blocks(struct model *model)
     }
     if (model->recomputes)
         run->again = rows_of(model, width);
-    if (run->parks)
+    if (run->parks && !run->is_plan)
         make_parked(model);
 }
 
@@ -178,10 +205,14 @@ static void *angles_of(struct model *model)
     const int    width = model_head_width(&model->config);
     const size_t count = (size_t)model->run->length * (size_t)width;
     void        *angles = room(model, count * model->ops->stat_size);
-    double      *table = xcalloc(count, sizeof *table);
-    float       *narrow = xcalloc(count, sizeof *narrow);
+    double      *table;
+    float       *narrow;
     size_t       i;
 
+    if (model->run->is_plan)
+        return NULL;
+    table = xcalloc(count, sizeof *table);
+    narrow = xcalloc(count, sizeof *narrow);
     rope_table(&model->config.rope, width, model->run->length, table);
     for (i = 0; i < count; i++)
         narrow[i] = (float)table[i];
@@ -216,10 +247,12 @@ static void *room(struct model *model, size_t bytes)
 {
     struct model_run *run = model->run;
 
+    run->taken += bytes;
+    if (run->is_plan)
+        return NULL;
     if (run->memory_count % 64 == 0)
         run->memory = xreallocarray(run->memory, (size_t)run->memory_count + 64,
                                     sizeof *run->memory);
-    run->taken += bytes;
     return run->memory[run->memory_count++] = model->ops->alloc(model->ops, bytes);
 }
 

@@ -74,6 +74,7 @@ struct model_run {
     void            **parked;   /* each block's input on the host; NULL: they are in the blocks */
     int               there[OPS_LANES]; /* the block whose input is in the lane; -1: none */
     bool              drops, recomputes, parks; /* the settings that memory was allocated for */
+    bool              is_plan; /* memory is only counted */
 };
 
 /* Layer 0 is the embeddings, layers 1 to blocks are the blocks, and layer blocks + 1 is the
@@ -213,6 +214,9 @@ void words_backward(struct model *model, int layer, struct head_run *head);
 /* Allocates memory for a batch of this size, and keeps it until a batch of another size
  * comes. */
 int model_run_fit(struct model *model, int sequences, int length, struct error *err);
+/* See model_needs(). */
+void model_run_needs(struct model *model, int sequences, int length, size_t *bytes,
+                     size_t *parked);
 /* With model->parks, the blocks' inputs, counted from 0, take turns in the memory of two. Call
  * park_before() before a block's input is computed, and park_after() when the block has used it.
  * park_back() makes it be there again, and begins to bring that of the block before it. */

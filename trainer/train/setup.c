@@ -12,6 +12,8 @@
 
 #include "fnv.h"
 #include "model/ops.h"
+#include "report/free_memory.h"
+#include "train/fit.h"
 #include "train/gpu.h"
 #include "train/limits.h"
 #include "train/plan.h"
@@ -23,9 +25,13 @@ static int  read_config(struct train *train, struct error *err);
 static int  make_model(struct train *train, struct error *err);
 static int  shape_of(struct train *train, struct model_config *shape, struct error *err);
 static uint64_t hash_of(const struct train *train);
+static int  check_memory(const struct train *train, struct error *err);
+static void add_zero(const struct train *train, bool is_frozen, struct fit *fit);
+static bool is_host(enum zero_place place, bool on_gpu);
 static int  make_zero(struct train *train, struct error *err);
-static struct zero *open_zero(const struct train *train, const struct zero_options *options,
-                              struct error *err);
+static struct zero *open_zero(const struct train *train, bool is_frozen, struct error *err);
+static struct zero_options zero_wanted(const struct train *train, bool is_frozen);
+static size_t *counts_of(const struct model *model, bool is_frozen);
 static struct zero_offload offload_of(const struct ds_offload *offload);
 static int  start_or_go_on(struct train *train, struct error *err);
 static const struct loss_scale_rules *scale_rules(const struct ds_config *config,
@@ -40,7 +46,9 @@ int setup_open(struct train *train, struct error *err)
         make_model(train, err) < 0 ||
         world_agree(&train->world, hash_of(train), train->options.model, err) < 0)
         return -1;
-    if (make_zero(train, err) < 0 || start_or_go_on(train, err) < 0 ||
+    if (model_activations(train->model, train->config->micro_batch_size, train->options.length,
+                          &train->activations, &train->parked, err) < 0 ||
+        make_zero(train, err) < 0 || start_or_go_on(train, err) < 0 ||
         open_samples(train, err) < 0 ||
         world_agree(&train->world, samples_hash(&train->samples), train->options.data, err) < 0)
         return -1;
@@ -98,8 +106,9 @@ static int make_model(struct train *train, struct error *err)
     train->model->drops = true;
     train->model->recomputes = train->options.activation_checkpointing;
     train->model->parks = train->config->cpu_checkpointing && train->world.on_gpu;
-    return model_activations(train->model, train->config->micro_batch_size,
-                             train->options.length, &train->activations, &train->parked, err);
+    if (train->world.on_gpu && (train->device = gpu_zero(train->world.comm, err)) == NULL)
+        return -1;
+    return check_memory(train, err);
 }
 
 static int shape_of(struct train *train, struct model_config *shape, struct error *err)
@@ -144,45 +153,103 @@ static uint64_t hash_of(const struct train *train)
     return tuning_hash(&train->tuning, hash);
 }
 
+/* All ranks see what is free before any of them takes it: world_agree() comes behind. */
+static int check_memory(const struct train *train, struct error *err)
+{
+    const struct free_memory memory = free_memory_read("");
+    const struct roster     *roster = &train->world.roster;
+    const struct roster_rank *own = &roster->rank[train->world.rank];
+    struct fit               fit = { .recomputes = train->model->recomputes };
+    size_t                   bytes, parked;
+    int                      i;
+
+    if (model_needs(train->model, train->config->micro_batch_size, train->options.length, &bytes,
+                    &parked, err) < 0)
+        return -1;
+    fit.bytes[FIT_ACTIVATIONS] = train->world.on_gpu ? parked : bytes;
+    add_zero(train, false, &fit);
+    if (train->model->frozen_bytes > 0)
+        add_zero(train, true, &fit);
+    if (train->options.checkpoint_dir != NULL && train->options.async_checkpoint)
+        fit.bytes[FIT_COPY] = 12 * train->model->count / (size_t)train->world.size;
+    for (i = 0; i < roster->size; i++) {
+        fit.on_machine += strcmp(roster->rank[i].boot_id, own->boot_id) == 0;
+        fit.on_node += roster->rank[i].node == own->node;
+    }
+    return train->options.no_memory_check ? 0 : fit_judge(&fit, &memory, err);
+}
+
+/* Adds what zero will have in the host's memory. */
+static void add_zero(const struct train *train, bool is_frozen, struct fit *fit)
+{
+    const struct zero_options options = zero_wanted(train, is_frozen);
+    const bool                on_gpu = train->world.on_gpu;
+    size_t                   *counts = counts_of(train->model, is_frozen);
+    const struct zero_memory  memory = zero_memory_needed(&options, counts, train->model->layers,
+                                                          train->world.size);
+
+    free(counts);
+    if (is_host(memory.params_place, on_gpu))
+        fit->bytes[FIT_PARAMS] += memory.params;
+    if (is_host(memory.grads_place, on_gpu))
+        fit->bytes[FIT_GRADS] += memory.grads;
+    if (is_host(memory.states_place, on_gpu))
+        fit->bytes[FIT_STATES] += memory.states;
+    fit->bytes[FIT_BUFFERS] += memory.rings + (on_gpu ? 0 : memory.rooms);
+}
+
+static bool is_host(enum zero_place place, bool on_gpu)
+{
+    return place == ZERO_HOST || (place == ZERO_THERE && !on_gpu);
+}
+
 static int make_zero(struct train *train, struct error *err)
 {
+    train->zero = open_zero(train, false, err);
+    if (train->zero == NULL || train->model->frozen_bytes == 0)
+        return train->zero != NULL ? 0 : -1;
+    train->frozen = open_zero(train, true, err);
+    return train->frozen != NULL ? 0 : -1;
+}
+
+static struct zero *open_zero(const struct train *train, bool is_frozen, struct error *err)
+{
+    const struct zero_options options = zero_wanted(train, is_frozen);
+    size_t                   *counts = counts_of(train->model, is_frozen);
+    struct zero              *zero = zero_open(train->world.comm, &options, counts,
+                                               train->model->layers, err);
+
+    free(counts);
+    return zero;
+}
+
+static struct zero_options zero_wanted(const struct train *train, bool is_frozen)
+{
     const struct ds_config *config = train->config;
-    struct zero_options     options = {
+
+    return (struct zero_options){
         .stage = (int)config->zero.stage,
-        .type = train->model->type,
+        .is_frozen = is_frozen,
+        .type = is_frozen ? DTYPE_UINT8 : train->model->type,
         .bucket_max = (size_t)config->zero.reduce_bucket_size,
         .clip = config->gradient_clipping,
+        .device = train->device,
         .params = offload_of(&config->zero.param),
         .states = offload_of(&config->zero.optimizer),
         .io_block = (size_t)config->aio.block_size,
         .io_depth = (int)config->aio.queue_depth,
     };
-
-    if (train->world.on_gpu &&
-        (train->device = options.device = gpu_zero(train->world.comm, err)) == NULL)
-        return -1;
-    train->zero = open_zero(train, &options, err);
-    if (train->zero == NULL || train->model->frozen_bytes == 0)
-        return train->zero != NULL ? 0 : -1;
-    options.is_frozen = true;
-    options.type = DTYPE_UINT8;
-    train->frozen = open_zero(train, &options, err);
-    return train->frozen != NULL ? 0 : -1;
 }
 
-static struct zero *open_zero(const struct train *train, const struct zero_options *options,
-                              struct error *err)
+/* Returns what each layer has of one of the two arrays; the caller frees it. */
+static size_t *counts_of(const struct model *model, bool is_frozen)
 {
-    const struct model *model = train->model;
-    size_t             *counts = xcalloc((size_t)model->layers, sizeof *counts);
-    struct zero        *zero;
-    int                 i;
+    size_t *counts = xcalloc((size_t)model->layers, sizeof *counts);
+    int     i;
 
     for (i = 0; i < model->layers; i++)
-        counts[i] = options->is_frozen ? model->layer[i].frozen_bytes : model->layer[i].count;
-    zero = zero_open(train->world.comm, options, counts, model->layers, err);
-    free(counts);
-    return zero;
+        counts[i] = is_frozen ? model->layer[i].frozen_bytes : model->layer[i].count;
+    return counts;
 }
 
 static struct zero_offload offload_of(const struct ds_offload *offload)

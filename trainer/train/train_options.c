@@ -76,6 +76,8 @@ static const struct option_row {
       "fraction of activations to drop; 0: none\n[as in config.json, else none]" },
     { "activation_checkpointing", KIND_SWITCH, FIELD(activation_checkpointing), 0, 0, NULL,
       NULL, "keep less for the backward pass, recompute the rest" },
+    { "no-memory-check", KIND_SWITCH, FIELD(no_memory_check), 0, 0, NULL, NULL,
+      "start although there seems too little memory" },
     { "device", KIND_TEXT, FIELD(device), 0, 0, "auto", "NAME",
       "cpu, cuda or auto: cuda if every rank has a GPU" },
     { "timeout", KIND_SECONDS, FIELD(timeout_s), 1, 86400, "300", "TIME",

@@ -31,6 +31,7 @@ struct train_options {
     int64_t     vocabulary, positions, width, heads, blocks; /* 0: the model's own value */
     double      dropout; /* rate; -1: as config.json says */
     bool        activation_checkpointing;
+    bool        no_memory_check;
     const char *device; /* "auto", "cpu", "cuda" */
     double      timeout_s;
     bool        print_config;

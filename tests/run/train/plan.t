@@ -63,5 +63,17 @@ echo '{ "weight_map": { "a": "model-00001-of-00002.safetensors",
 tune --steps 1
 is "an index without one of its parts: 1" "$rc" 1
 ok "... is named" grep -q 'whole/model-00002-of-00002.safetensors: No such file' err
+
+# Said before the kernel kills the rank: no step, and no allocation.
+rm -r whole
+run muster-train --deepspeed_config ds.json --model gpt2 --positions 65536 --length 65536 \
+    --width 32768 --heads 256 --data text --steps 1 --device cpu
+is "a length that does not fit into memory: 1" "$rc" 1
+ok "... is told with its parts" grep -Eq 'rank 0 on .*: a rank needs [0-9.]+ GiB of memory \(parameters [0-9.]+, gradients [0-9.]+, optimizer state [0-9.]+, activations [0-9.]+\), and (on this machine|in this cgroup) [0-9.]+ GiB are free: shorten --length, lower --micro-batch, or use --activation_checkpointing; --no-memory-check' err
+config '"zero_optimization": { "stage": 3 },'
+run muster --label none -H node1:2 --name "plan-$$" muster-train --deepspeed_config "$PWD/ds.json" \
+    --model qwen2.5-72b --width 32768 --length 16 --data "$PWD/text" --steps 1 --device cpu
+is "a model that does not, of two ranks: 1" "$rc" 1
+ok "... both are counted" grep -Eq 'so 2 ranks need [0-9.]+, and .* use more nodes with ZeRO stage 3' err
 ok "nothing is left" no_leftovers
 finish

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "model/model_run.h"
 #include "unit/trainer/model/model_fixture.h"
 #include "xalloc.h"
 
@@ -60,6 +61,31 @@ static void test_gradients(void **state)
                 fail_msg("model %zu, %s: gradient %.10g, difference %.10g", m,
                          model_param_at(f.model, i)->name, got, want);
         }
+        fixture_drop(&f);
+    }
+}
+
+/* What is counted before is what is allocated then. */
+static void test_needs(void **state)
+{
+    struct fixture f;
+    struct error   err;
+    size_t         needs, parked, bytes, kept, m;
+    int            recomputes;
+
+    (void)state;
+    for (m = 0; m < 2 * TINY; m++) {
+        fixture_make(&f, &tiny[m % TINY], DTYPE_FLOAT);
+        recomputes = f.model->recomputes = f.model->parks = m >= TINY;
+        assert_int_equal(model_needs(f.model, 3, LENGTH, &needs, &parked, &err), 0);
+        assert_null(f.model->run);
+        assert_int_equal(model_activations(f.model, 3, LENGTH, &bytes, &kept, &err), 0);
+        assert_int_equal(parked, kept);
+        assert_true(recomputes ? parked > 0 : parked == 0);
+        assert_in_range(needs, f.model->run->taken + 1, f.model->run->taken + 20000);
+        assert_in_range(needs, bytes, f.model->run->taken + 20000);
+        assert_int_equal(model_needs(f.model, 3, model_longest(&tiny[m % TINY]) + 1, &needs,
+                                     &parked, &err), -1);
         fixture_drop(&f);
     }
 }
@@ -390,6 +416,7 @@ static void test_documents(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_needs),
         cmocka_unit_test(test_gradients),
         cmocka_unit_test(test_dropout),
         cmocka_unit_test(test_recompute),
