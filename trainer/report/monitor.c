@@ -19,19 +19,20 @@
 
 #define PREFIX "Train/Samples/"
 
-/* All tags but speed and norm are DeepSpeed's. */
-enum { LOSS, LR, SCALE, SPEED, NORM, FORWARD, BACKWARD, UPDATE, SCALARS };
+/* All tags but speed, norm and evaluation are DeepSpeed's. */
+enum { LOSS, LR, SCALE, SPEED, NORM, EVALUATION, FORWARD, BACKWARD, UPDATE, SCALARS };
 static const char *const tags[SCALARS] = {
     [LOSS] = PREFIX "train_loss",       [LR] = PREFIX "lr",
     [SCALE] = PREFIX "loss_scale",      [SPEED] = PREFIX "samples_per_sec",
     [NORM] = PREFIX "grad_norm",        [FORWARD] = PREFIX "elapsed_time_ms_forward",
     [BACKWARD] = PREFIX "elapsed_time_ms_backward",
+    [EVALUATION] = PREFIX "eval_loss",
     [UPDATE] = PREFIX "elapsed_time_ms_step",
 };
 
 struct monitor {
     FILE              *notes;
-    bool               has_scale, has_parts; /* are these scalars written? */
+    bool               has_scale, has_parts, evaluates; /* are these scalars written? */
     int64_t            last_ns, last_samples; /* of the previous step; 0: none */
     char              *csv_dir;               /* NULL: no CSV files */
     FILE              *csv[SCALARS];
@@ -41,17 +42,19 @@ struct monitor {
 static char  *make_dir(const struct ds_monitor *wanted, struct error *err);
 static int    open_csv(struct monitor *monitor, struct error *err);
 static double speed(struct monitor *monitor, int64_t samples);
+static void   write_all(struct monitor *monitor, int64_t samples, const double *values);
 static void   write_csv(struct monitor *monitor, int64_t samples, const double *values);
 static void   write_events(struct monitor *monitor, int64_t samples, const double *values);
 
-int monitor_open(struct monitor **opened, const struct ds_config *config, FILE *notes,
-                 struct error *err)
+int monitor_open(struct monitor **opened, const struct ds_config *config, bool evaluates,
+                 FILE *notes, struct error *err)
 {
     struct monitor *monitor = xcalloc(1, sizeof *monitor);
     char           *dir;
 
     *opened = monitor;
     monitor->notes = notes;
+    monitor->evaluates = evaluates;
     monitor->has_scale = config->fp16.enabled;
     monitor->has_parts = config->wall_clock_breakdown;
     if (config->csv_monitor.enabled &&
@@ -101,7 +104,8 @@ static int open_csv(struct monitor *monitor, struct error *err)
     int   i, rc = 0;
 
     for (i = 0; i < SCALARS && rc == 0; i++) {
-        if ((i == SCALE && !monitor->has_scale) || (i >= FORWARD && !monitor->has_parts))
+        if ((i == SCALE && !monitor->has_scale) || (i >= FORWARD && !monitor->has_parts) ||
+            (i == EVALUATION && !monitor->evaluates))
             continue;
         path = xasprintf("%s/%s.csv", monitor->csv_dir, tags[i]);
         for (at = path + strlen(monitor->csv_dir) + 1; *at != '\0'; at++)
@@ -142,13 +146,31 @@ void monitor_write(struct monitor *monitor, const struct figures *figures)
     values[SCALE] = monitor->has_scale ? figures->scale : NAN;
     values[SPEED] = speed(monitor, figures->samples);
     values[NORM] = figures->norm;
+    values[EVALUATION] = NAN;
     values[FORWARD] = monitor->has_parts ? 1e3 * figures->seconds[STEP_FORWARD] : NAN;
     values[BACKWARD] = monitor->has_parts ? 1e3 * figures->seconds[STEP_BACKWARD] : NAN;
     values[UPDATE] = monitor->has_parts ? 1e3 * figures->seconds[STEP_UPDATE] : NAN;
+    write_all(monitor, figures->samples, values);
+}
+
+void monitor_write_evaluation(struct monitor *monitor, int64_t samples, double loss)
+{
+    double values[SCALARS];
+    int    i;
+
+    for (i = 0; i < SCALARS; i++)
+        values[i] = NAN;
+    values[EVALUATION] = loss;
+    if (monitor != NULL)
+        write_all(monitor, samples, values);
+}
+
+static void write_all(struct monitor *monitor, int64_t samples, const double *values)
+{
     if (monitor->csv_dir != NULL)
-        write_csv(monitor, figures->samples, values);
+        write_csv(monitor, samples, values);
     if (monitor->events != NULL)
-        write_events(monitor, figures->samples, values);
+        write_events(monitor, samples, values);
 }
 
 /* Returns samples per second since the previous step; NAN at the first step. */

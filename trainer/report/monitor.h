@@ -10,6 +10,7 @@
 #ifndef MUSTER_MONITOR_H
 #define MUSTER_MONITOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -20,11 +21,14 @@
 struct monitor;
 
 /* Opens the files that the configuration asks for, which may be none. Only rank 0 calls it.
- * Messages go to notes. -1 with err if a directory or file cannot be created. */
-int  monitor_open(struct monitor **monitor, const struct ds_config *config, FILE *notes,
-                  struct error *err);
+ * evaluates: there will be evaluations. Messages go to notes. -1 with err if a directory or file
+ * cannot be created. */
+int  monitor_open(struct monitor **monitor, const struct ds_config *config, bool evaluates,
+                  FILE *notes, struct error *err);
 void monitor_close(struct monitor *monitor); /* NULL is fine */
 
 void monitor_write(struct monitor *monitor, const struct figures *figures); /* NULL is fine */
+void monitor_write_evaluation(struct monitor *monitor, int64_t samples,
+                              double loss); /* NULL is fine */
 
 #endif

@@ -20,6 +20,7 @@
 
 #define ASIDE   ".tmp"
 #define LATEST  "latest"
+#define BEST    "best"
 #define TAG_RUN "tag_of_run" /* contains the id of the run whose --tag latest was set to */
 #define TAG_MAX 200
 
@@ -73,7 +74,8 @@ static int judge_tag(const char *tag, struct error *err)
     const size_t size = strlen(tag), suffix = strlen(ASIDE);
 
     if (size == 0 || size > TAG_MAX || tag[0] == '.' || strspn(tag, fine) != size ||
-        strcmp(tag, LATEST) == 0 || strcmp(tag, TAG_RUN) == 0 ||
+        strcmp(tag, LATEST) == 0 || strcmp(tag, BEST) == 0 ||
+        strcmp(tag, TAG_RUN) == 0 ||
         (size > suffix && strcmp(tag + size - suffix, ASIDE) == 0))
         return err_set(err, "'%s' cannot name a checkpoint", tag);
     return 0;
@@ -129,7 +131,8 @@ static char *shard_path(const char *dir, const char *tag, const char *suffix, in
     return xasprintf("%s/%s%s/shard-%05d", dir, tag, suffix, rank);
 }
 
-int checkpoint_commit(const char *dir, const char *tag, int ranks, struct error *err)
+int checkpoint_commit(const char *dir, const char *tag, int ranks, bool is_best,
+                      struct error *err)
 {
     char *aside = xasprintf("%s/%s" ASIDE, dir, tag), *path = xasprintf("%s/%s", dir, tag);
     char *shard;
@@ -148,6 +151,8 @@ int checkpoint_commit(const char *dir, const char *tag, int ranks, struct error 
         rc = give_name(aside, path, err);
     if (rc == 0)
         rc = sync_path(dir, err);
+    if (rc == 0)
+        rc = is_best ? write_name(dir, BEST, tag, err) : 0;
     if (rc == 0)
         rc = checkpoint_point_latest(dir, tag, NULL, err);
     free(aside);
@@ -287,6 +292,18 @@ static char *only_one(const char *dir, bool *is_none, struct error *err)
                 list.count > 2 ? "..., " : "", list.item[list.count - 2].tag, last, last);
     }
     checkpoint_list_clear(&list);
+    return tag;
+}
+
+char *checkpoint_best(const char *dir)
+{
+    char  *path = xasprintf("%s/" BEST, dir);
+    size_t size;
+    char  *tag = file_read_at_once(path, TAG_MAX + 2, &size, NULL);
+
+    if (tag != NULL)
+        tag[strcspn(tag, "\n")] = '\0';
+    free(path);
     return tag;
 }
 

@@ -1,6 +1,7 @@
 /* checkpoint.h - the state of a training on disk, for any number of ranks
  *
  *     DIR/latest                      global_step200
+ *     DIR/best                        global_step100, of the lowest evaluation loss
  *     DIR/global_step200/shard-00000  the share of rank 0
  *     DIR/global_step200/shard-00001
  *     DIR/global_step300.tmp/         a checkpoint that is being written, was not finished, or
@@ -36,8 +37,10 @@ int checkpoint_begin(const char *dir, const char *tag, struct error *err);
 int checkpoint_write(const char *dir, const char *tag, const struct shard_info *info,
                      const struct zero_piece *pieces, int count, struct error *err);
 
-/* Call it when all ranks have written. Replaces a checkpoint of the same name. */
-int checkpoint_commit(const char *dir, const char *tag, int ranks, struct error *err);
+/* Call it when all ranks have written. Replaces a checkpoint of the same name. is_best: the file
+ * best names it, too. */
+int checkpoint_commit(const char *dir, const char *tag, int ranks, bool is_best,
+                      struct error *err);
 
 /* Deletes a checkpoint. When its process is killed, what is left looks unfinished, and
  * checkpoint_begin() removes it. */
@@ -54,6 +57,9 @@ bool checkpoint_was_pointed(const char *dir, const char *run);
  * frees it. NULL with err, also if latest is missing and there are several. *is_none: there is no
  * checkpoint yet, which need not be an error. */
 char *checkpoint_latest(const char *dir, bool *is_none, struct error *err);
+
+/* Returns the name that best contains; the caller frees it. NULL: there is none. */
+char *checkpoint_best(const char *dir);
 
 struct checkpoint;
 

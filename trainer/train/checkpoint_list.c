@@ -73,17 +73,22 @@ int checkpoint_list_prune(const char *dir, int64_t keep, struct error *err)
     struct error           why;
     bool                   is_none;
     char                  *latest = checkpoint_latest(dir, &is_none, err);
+    char                  *best = checkpoint_best(dir);
     size_t                 i;
-    int                    rc = 0;
+    int                    rc = -1;
 
     if (latest == NULL)
-        return -1;
+        goto out;
     checkpoint_list_read(&list, dir);
+    rc = 0;
     for (i = 0; i + (size_t)keep < list.count; i++)
         if (strcmp(list.item[i].tag, latest) != 0 &&
+            (best == NULL || strcmp(list.item[i].tag, best) != 0) &&
             checkpoint_remove(dir, list.item[i].tag, &why) < 0)
             rc = err_set(err, "%s", why.text);
     checkpoint_list_clear(&list);
+out:
+    free(best);
     free(latest);
     return rc;
 }

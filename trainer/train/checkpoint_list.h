@@ -26,7 +26,7 @@ void checkpoint_list_read(struct checkpoint_list *list, const char *dir);
 void checkpoint_list_clear(struct checkpoint_list *list);
 
 /* Deletes the oldest checkpoints until the number keep is left, but never the one that latest
- * names. Call it when latest names the newest. -1 with err if one cannot be deleted. */
+ * or best names. Call it when latest names the newest. -1 with err if one cannot be deleted. */
 int checkpoint_list_prune(const char *dir, int64_t keep, struct error *err);
 
 #endif

@@ -52,8 +52,12 @@ static void print_sources(const struct train *train, FILE *out)
     }
     if (train->source.path != NULL)
         fprintf(out, "; tokenizer: %s", train->source.path);
-    fprintf(out, "; data: %s, %llu samples of %d tokens\n", train->options.data,
+    fprintf(out, "; data: %s, %llu samples of %d tokens", train->options.data,
             (unsigned long long)train->samples.data->samples, train->samples.length);
+    if (train->options.eval_data != NULL)
+        fprintf(out, "; evaluation: %s, %llu samples", train->options.eval_data,
+                (unsigned long long)train->evaluation.samples.data->samples);
+    fputc('\n', out);
 }
 
 static void print_weights(const struct train *train, bool is_resumed, FILE *out)

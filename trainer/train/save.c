@@ -35,6 +35,7 @@ int save_begin(struct save *save, const struct state *state, struct error *err)
     if (save_end(save, err) < 0)
         return -1;
     save->start_ns = clock_now_ns();
+    save->is_saving_best = save->is_best;
     tag = xasprintf("global_step%" PRId64, state->step);
     rc = begin(save, tag, state, err);
     free(tag);
@@ -103,7 +104,7 @@ static int commit(struct save *save, struct error *err)
 {
     save->phase = SAVE_COMMIT;
     if (save->world->rank == 0)
-        return writer_commit(save->writer, save->keep, err);
+        return writer_commit(save->writer, save->keep, save->is_saving_best, err);
     writer_free(save->writer);
     save->writer = NULL;
     return 0;

@@ -21,11 +21,13 @@ struct save {
     struct zero        *zero;
     bool                in_background;
     int64_t             keep; /* so many checkpoints stay; 0: all */
+    bool                is_best; /* set it before save_begin(): no other has a lower loss */
     /* ---- */
     struct writer *writer; /* NULL: this rank is not writing */
     enum { SAVE_NONE, SAVE_WRITE, SAVE_COMMIT } phase; /* the same on all ranks */
     bool    is_open;  /* the same on all ranks: save_end() must be called */
     int64_t start_ns;
+    bool    is_saving_best;
 };
 
 /* All ranks must call the functions that take err. They return 0, or -1 with the reason in

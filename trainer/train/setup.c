@@ -36,10 +36,12 @@ static struct zero_offload offload_of(const struct ds_offload *offload);
 static int  start_or_go_on(struct train *train, struct error *err);
 static const struct loss_scale_rules *scale_rules(const struct ds_config *config,
                                                   struct loss_scale_rules *rules);
-static int  open_samples(struct train *train, struct error *err);
+static int  open_samples(struct train *train, const struct data_text *text, struct error *err);
 
 int setup_open(struct train *train, struct error *err)
 {
+    const struct data_text text = { text_source_encode, &train->source };
+
     if (world_open(&train->world, train->options.device, train->options.timeout_s, err) < 0 ||
         read_config(train, err) < 0 ||
         world_agree(&train->world, ds_config_hash(train->config), train->options.config, err) < 0 ||
@@ -49,7 +51,7 @@ int setup_open(struct train *train, struct error *err)
     if (model_activations(train->model, train->config->micro_batch_size, train->options.length,
                           &train->activations, &train->parked, err) < 0 ||
         make_zero(train, err) < 0 || start_or_go_on(train, err) < 0 ||
-        open_samples(train, err) < 0 ||
+        open_samples(train, &text, err) < 0 ||
         world_agree(&train->world, samples_hash(&train->samples), train->options.data, err) < 0)
         return -1;
     train->model->drop_seed = train->state.seed;
@@ -59,6 +61,11 @@ int setup_open(struct train *train, struct error *err)
         .shards = train->shards, .state = &train->state, .lr_scale = train->step.lr_scale,
     };
     step_init(&train->step);
+    if (train->options.eval_data != NULL &&
+        evaluation_open(&train->evaluation, train->options.eval_data,
+                        train->config->micro_batch_size, (int)train->options.length,
+                        train->state.seed, &text, train->model, &train->world, err) < 0)
+        return -1;
     train->save = (struct save){ .dir = train->options.checkpoint_dir, .world = &train->world,
                                  .model = train->model, .zero = train->zero,
                                  .in_background = train->options.async_checkpoint,
@@ -68,7 +75,8 @@ int setup_open(struct train *train, struct error *err)
     if (train->options.export != NULL && weights_prepare(train->options.export, err) < 0)
         return -1;
     plan_print(train, stdout);
-    return monitor_open(&train->monitor, train->config, stderr, err);
+    return monitor_open(&train->monitor, train->config, train->options.eval_data != NULL, stderr,
+                        err);
 }
 
 static int read_config(struct train *train, struct error *err)
@@ -295,21 +303,20 @@ static const struct loss_scale_rules *scale_rules(const struct ds_config *config
 }
 
 /* Uses the seed of the checkpoint, if the training resumes from one. */
-static int open_samples(struct train *train, struct error *err)
+static int open_samples(struct train *train, const struct data_text *text, struct error *err)
 {
     const struct train_options *options = &train->options;
     const struct model_config  *shape = &train->model->config;
     const int64_t               batch = train->config->train_batch_size;
     const struct data_seen      seen = { train->state.samples, train->state.shards };
-    const struct data_text      text = { text_source_encode, &train->source };
 
     train->source = (struct text_source){
         .option = options->tokenizer, .model = train->from,
-        .is_loaded = train->from != NULL && weights_are_in(train->from),
+        .is_loaded = train->has_weights,
         .is_masked = model_is_masked(shape), .vocabulary = shape->vocabulary,
     };
     if (samples_open(&train->samples, options->data, (int)options->length, model_is_masked(shape),
-                     shape->vocabulary, train->state.seed, &text, err) < 0)
+                     shape->vocabulary, train->state.seed, text, err) < 0)
         return -1;
     train->last = options->steps;
     if (train->last == 0)
@@ -327,6 +334,7 @@ static int open_samples(struct train *train, struct error *err)
 int setup_close(struct train *train, struct error *err)
 {
     monitor_close(train->monitor);
+    evaluation_close(&train->evaluation);
     step_clear(&train->step);
     zero_close(train->zero);
     zero_close(train->frozen);

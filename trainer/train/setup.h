@@ -5,6 +5,7 @@
 #define MUSTER_SETUP_H
 
 #include "report/monitor.h"
+#include "train/evaluation.h"
 #include "train/notice.h"
 #include "train/save.h"
 #include "train/step.h"
@@ -29,6 +30,7 @@ struct train {
     struct zero         *zero, *frozen; /* frozen NULL: no parameter is frozen */
     struct state         state;
     struct step          step;
+    struct evaluation    evaluation; /* open if there is --eval-data */
     struct monitor      *monitor; /* NULL: not configured, or this is not rank 0 */
     int64_t              last; /* the last step */
     struct save          save;

@@ -21,17 +21,17 @@ static const char *find(const char *text, const char *name);
 char *state_text(const struct state *state)
 {
     return xasprintf("step %" PRId64 "\nupdates %" PRId64 "\nsamples %" PRId64 "\nseed %" PRId64
-                     "\nbase %" PRId64 "\nshards %" PRId64 "\nscale %.17g\nscale_steps %" PRId64
-                     "\nlast_overflow %" PRId64 "\npatience %d\n",
+                     "\nbase %" PRId64 "\nshards %" PRId64 "\nbest %.17g\nscale %.17g"
+                     "\nscale_steps %" PRId64 "\nlast_overflow %" PRId64 "\npatience %d\n",
                      state->step, state->updates, state->samples, (int64_t)state->seed,
-                     (int64_t)state->base, state->shards, state->scale.scale, state->scale.steps,
-                     state->scale.last_overflow, state->scale.patience);
+                     (int64_t)state->base, state->shards, state->best, state->scale.scale,
+                     state->scale.steps, state->scale.last_overflow, state->scale.patience);
 }
 
 int state_parse(struct state *state, const char *text, struct error *err)
 {
     struct loss_scale *scale = &state->scale;
-    const char        *number = find(text, "scale");
+    const char        *number = find(text, "scale"), *best = find(text, "best");
     int64_t            seed = 0, base = 0, patience = 0, steps = 0, last_overflow = 0;
     double             value;
 
@@ -46,8 +46,10 @@ int state_parse(struct state *state, const char *text, struct error *err)
         (find(text, "shards") != NULL && take_whole(text, "shards", &state->shards, err) < 0))
         return -1;
     value = number != NULL ? strtod(number, NULL) : NAN;
-    if (!isfinite(value) || value <= 0 || state->step < 0 || state->updates < 0 ||
-        state->samples < 0 || state->shards < 0 || patience < 0 || patience > INT32_MAX)
+    state->best = best != NULL ? strtod(best, NULL) : 0;
+    if (!isfinite(value) || value <= 0 || !isfinite(state->best) || state->best < 0 ||
+        state->step < 0 || state->updates < 0 || state->samples < 0 || state->shards < 0 ||
+        patience < 0 || patience > INT32_MAX)
         return err_set(err, "the state of the training is invalid");
     state->seed = (uint64_t)seed;
     state->base = (uint64_t)base;

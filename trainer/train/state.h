@@ -16,6 +16,7 @@ struct state {
     int64_t           shards;  /* --data-shards: all below this number are done; 0: unknown */
     uint64_t          seed;
     uint64_t          base;    /* a hash of the frozen parameters; 0: there are none */
+    double            best;    /* the lowest evaluation loss of a checkpoint; 0: none */
     struct loss_scale scale;   /* its rules come from the configuration and are not saved */
 };
 

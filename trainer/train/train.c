@@ -21,6 +21,9 @@ static volatile sig_atomic_t wants[STEP_WANTS];
 
 static void catch_signals(void);
 static int  run_steps(struct train *train, int *status, struct error *err);
+static bool is_turn(const struct state *state, int64_t interval);
+static int  evaluate(struct train *train, struct progress *progress, bool is_saved,
+                     struct error *err);
 static void tell_skipped(const struct step *step, const struct step_result *result);
 static int  tell_bad(const struct train *train, struct error *err);
 static void take_wants(struct train *train);
@@ -75,14 +78,13 @@ static void catch_signals(void)
 
 static int run_steps(struct train *train, int *status, struct error *err)
 {
-    const int64_t      interval = train->options.save_interval;
     struct state      *state = &train->state;
     struct progress    progress = { .config = train->config, .last = train->last,
                                     .is_silent = train->world.rank != 0,
                                     .length = train->samples.length,
                                     .epoch = train->samples.data->samples };
     struct step_result result;
-    bool               is_due;
+    bool               is_due, is_regular;
     int                is_saved;
 
     progress_begin(&progress, state->step);
@@ -102,8 +104,13 @@ static int run_steps(struct train *train, int *status, struct error *err)
             return tell_bad(train, err);
         if (result.wants[STEP_WANT_END])
             *status = TRAIN_TERMINATED;
-        is_due = result.wants[STEP_WANT_SAVE] || result.wants[STEP_WANT_END] ||
-                 state->step == train->last || (interval > 0 && state->step % interval == 0);
+        is_regular = state->step == train->last || is_turn(state, train->options.save_interval);
+        is_due = result.wants[STEP_WANT_SAVE] || result.wants[STEP_WANT_END] || is_regular;
+        train->save.is_best = false;
+        if (train->options.eval_data != NULL && *status == TRAIN_OK &&
+            (is_regular || is_turn(state, train->options.eval_interval)) &&
+            evaluate(train, &progress, is_regular, err) < 0)
+            return -1;
         if (is_due || save_will_print(&train->save))
             progress_clear(&progress);
         is_saved = save_poll(&train->save, result.is_saved, err);
@@ -115,6 +122,35 @@ static int run_steps(struct train *train, int *status, struct error *err)
     if (save_end(&train->save, err) < 0)
         return -1;
     return shards_done(train, err);
+}
+
+static bool is_turn(const struct state *state, int64_t interval)
+{
+    return interval > 0 && state->step % interval == 0;
+}
+
+/* Of the checkpoints that are written with an evaluation, the file best names the one with the
+ * lowest loss. */
+static int evaluate(struct train *train, struct progress *progress, bool is_saved,
+                    struct error *err)
+{
+    struct state *state = &train->state;
+    double        loss;
+
+    progress_clear(progress);
+    if (evaluation_run(&train->evaluation, &loss, err) < 0)
+        return -1;
+    if (is_saved && isfinite(loss) && (state->best == 0 || loss < state->best)) {
+        state->best = loss;
+        train->save.is_best = train->save.dir != NULL;
+    }
+    monitor_write_evaluation(train->monitor, state->samples, loss);
+    if (train->world.rank != 0)
+        return 0;
+    printf("evaluation after step %" PRId64 ": loss %.6f%s\n", state->step, loss,
+           train->save.is_best ? ", the lowest so far" : "");
+    fflush(stdout);
+    return 0;
 }
 
 /* Reports all shards taken so far as done: no later save will make them safer. */

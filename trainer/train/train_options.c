@@ -38,6 +38,11 @@ static const struct option_row {
       "[the model's; without one, bytes]" },
     { "data-shards", KIND_SWITCH, FIELD(data_shards), 0, 0, NULL, NULL,
       "take the samples that muster assigns" },
+    { "eval-data", KIND_TEXT, FIELD(eval_data), 0, 0, NULL, "PATH",
+      "samples to evaluate the model with, as --data;\n"
+      "at each save by --save_interval, and at the end" },
+    { "eval-interval", KIND_NUMBER, FIELD(eval_interval), 0, INT64_C(1) << 40, "0", "N",
+      "evaluate every N steps, too" },
     { "checkpoint_dir", KIND_TEXT, FIELD(checkpoint_dir), 0, 0, NULL, "DIR",
       "save to DIR, and continue from its latest checkpoint" },
     { "async-checkpoint", KIND_SWITCH, FIELD(async_checkpoint), 0, 0, NULL, NULL,
@@ -175,6 +180,8 @@ static int judge(const struct train_options *options, struct error *err)
         return err_set(err, "--data is missing");
     if (options->tag != NULL && options->checkpoint_dir == NULL)
         return err_set(err, "--tag needs --checkpoint_dir");
+    if (options->eval_interval > 0 && options->eval_data == NULL)
+        return err_set(err, "--eval-interval needs --eval-data");
     if (options->keep > 0 && options->checkpoint_dir == NULL)
         return err_set(err, "--keep needs --checkpoint_dir");
     if (options->tuning.lora != NULL && options->tuning.freeze != NULL)
@@ -185,12 +192,13 @@ static int judge(const struct train_options *options, struct error *err)
 
 uint64_t train_options_hash(const struct train_options *options)
 {
-    char text[128];
+    char text[192];
 
-    snprintf(text, sizeof text, "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %d %d %d %s",
-             options->length, options->steps, options->save_interval, options->seed,
-             options->data_shards, options->checkpoint_dir != NULL, options->export != NULL,
-             options->lr_scale);
+    snprintf(text, sizeof text, "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64
+                                " %d %d %d %d %s",
+             options->length, options->steps, options->save_interval, options->eval_interval,
+             options->seed, options->data_shards, options->checkpoint_dir != NULL,
+             options->export != NULL, options->eval_data != NULL, options->lr_scale);
     return fnv_add(FNV_START, text, strlen(text));
 }
 

@@ -16,6 +16,8 @@ struct train_options {
     const char *model;          /* a name, or a directory with config.json and maybe weights */
     const char *data;           /* text or token shards */
     const char *tokenizer;      /* for text: a path, or "bytes"; NULL: the model's */
+    const char *eval_data;      /* samples that are not trained; NULL: none */
+    int64_t     eval_interval;  /* steps; 0: only at saves and at the end */
     bool        data_shards;    /* muster assigns the samples to the ranks */
     const char *checkpoint_dir; /* NULL: write no checkpoints */
     bool        async_checkpoint;

@@ -26,6 +26,7 @@ struct writer {
     int          rc;  /* only the thread uses rc and err until is_done */
     struct error err, complaint;
     int64_t      keep;
+    bool         is_best;
 };
 
 static int    copy_pieces(struct writer *writer, struct error *err);
@@ -101,8 +102,9 @@ int writer_write(struct writer *writer, struct error *err)
     return start(writer, write_shard, err);
 }
 
-int writer_commit(struct writer *writer, int64_t keep, struct error *err)
+int writer_commit(struct writer *writer, int64_t keep, bool is_best, struct error *err)
 {
+    writer->is_best = is_best;
     writer->keep = keep;
     return start(writer, commit, err);
 }
@@ -135,7 +137,8 @@ static void *commit(void *arg)
     struct writer *writer = arg;
     struct error   err;
 
-    writer->rc = checkpoint_commit(writer->dir, writer->tag, writer->info.ranks, &writer->err);
+    writer->rc = checkpoint_commit(writer->dir, writer->tag, writer->info.ranks,
+                                   writer->is_best, &writer->err);
     if (writer->rc == 0 && writer->keep > 0 &&
         checkpoint_list_prune(writer->dir, writer->keep, &err) < 0)
         writer->complaint = err;

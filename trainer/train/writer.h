@@ -25,9 +25,9 @@ struct writer *writer_new(const char *dir, const char *tag, const struct shard_i
 void           writer_free(struct writer *writer); /* NULL is fine; waits first */
 
 /* Start checkpoint_write() or checkpoint_commit(), which deletes old checkpoints then, until keep
- * are left; 0: none. -1 with err if no thread can be started. */
+ * are left; 0: none. is_best: see there. -1 with err if no thread can be started. */
 int writer_write(struct writer *writer, struct error *err);
-int writer_commit(struct writer *writer, int64_t keep, struct error *err);
+int writer_commit(struct writer *writer, int64_t keep, bool is_best, struct error *err);
 
 /* Has the last operation finished, with or without success? */
 bool writer_is_done(const struct writer *writer);

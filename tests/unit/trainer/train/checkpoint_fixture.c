@@ -108,7 +108,7 @@ int checkpoint_save(int ranks, int step, struct error *err)
         share_clear(&share);
     }
     if (rc == 0)
-        rc = checkpoint_commit(saves, tag, ranks, err);
+        rc = checkpoint_commit(saves, tag, ranks, false, err);
     free(tag);
     free(note);
     return rc;
@@ -135,7 +135,7 @@ int checkpoint_save_behind(int ranks, int step, struct error *err)
     for (info.rank = 0; info.rank < ranks && rc == 0; info.rank++)
         rc = writer_wait(writer[info.rank], err);
     if (rc == 0)
-        rc = writer_commit(writer[0], 0, err);
+        rc = writer_commit(writer[0], 0, false, err);
     if (rc == 0)
         rc = writer_wait(writer[0], err);
     assert_true(rc < 0 || writer_is_done(writer[0]));

@@ -88,7 +88,8 @@ static void test_latest(void **state)
 
 static void test_names(void **state)
 {
-    static const char *const bad[] = { "", ".", "..", "a/b", "latest", "x.tmp", "a b", "a\nb" };
+    static const char *const bad[] = { "", ".", "..", "a/b", "latest", "best", "x.tmp",
+                                       "a b", "a\nb" };
     struct error             err;
     size_t                   i;
 
@@ -233,9 +234,9 @@ static void test_cover(void **state)
                          0);
         share_clear(&share);
     }
-    assert_int_equal(checkpoint_commit(saves, "twice", 3, &err), -1);
+    assert_int_equal(checkpoint_commit(saves, "twice", 3, false, &err), -1);
     assert_non_null(strstr(err.text, "shard-00002: No such file"));
-    assert_int_equal(checkpoint_commit(saves, "twice", 2, &err), 0);
+    assert_int_equal(checkpoint_commit(saves, "twice", 2, false, &err), 0);
     assert_null(checkpoint_open(saves, "twice", TOTAL, MODEL, &err));
     assert_non_null(strstr(err.text, "do not cover the model"));
     checkpoint_remove_all();

@@ -75,6 +75,17 @@ static char *listing(void)
     return text;
 }
 
+static void set_best(const char *tag)
+{
+    char *command = xasprintf("echo %s >%s/best", tag, saves), *best;
+
+    assert_int_equal(system(command), 0);
+    best = checkpoint_best(saves);
+    assert_string_equal(best, tag);
+    free(best);
+    free(command);
+}
+
 /* The newest stay, by time and not by step, and latest's whatever its age is. */
 static void test_prune(void **state)
 {
@@ -100,16 +111,21 @@ static void test_prune(void **state)
     assert_string_equal(listing(), "global_step1 global_step6 global_step8 latest mine");
     assert_int_equal(checkpoint_load(1, 8, &err), 0);
     assert_int_equal(checkpoint_load(1, 6, &err), 0);
+    /* best's stays, too, for ever. */
+    set_best("global_step8");
+    assert_int_equal(checkpoint_save(1, 7, &err), 0);
+    assert_int_equal(checkpoint_list_prune(saves, 1, &err), 0);
+    assert_string_equal(listing(), "best global_step1 global_step7 global_step8 latest mine");
     /* Its name when it is deleted is taken: all others go. */
     free(others);
-    others = xasprintf("mkdir -p %s/global_step6.tmp/x", saves);
+    others = xasprintf("mkdir -p %s/global_step7.tmp/x", saves);
     assert_int_equal(system(others), 0);
     assert_int_equal(checkpoint_save(1, 9, &err), 0);
     assert_int_equal(checkpoint_list_prune(saves, 1, &err), -1);
-    path = xasprintf("%s/global_step6: ", saves);
+    path = xasprintf("%s/global_step7: ", saves);
     assert_ptr_equal(strstr(err.text, path), err.text);
-    assert_string_equal(listing(), "global_step1 global_step6 global_step6.tmp global_step9 "
-                                   "latest mine");
+    assert_string_equal(listing(), "best global_step1 global_step7 global_step7.tmp "
+                                   "global_step8 global_step9 latest mine");
     free(path);
     free(others);
     checkpoint_remove_all();

@@ -125,7 +125,7 @@ static void test_scale_of_others(void **state)
 static void test_state(void **state)
 {
     struct state was = { .step = 12, .updates = 10, .samples = 1200, .shards = 600,
-                         .seed = UINT64_MAX }, is;
+                         .seed = UINT64_MAX, .best = 2.125 }, is;
     struct error err;
     char        *text, *cut;
 
@@ -141,9 +141,16 @@ static void test_state(void **state)
     assert_int_equal(state_parse(&is, text, &err), 0);
     assert_true(is.step == was.step && is.updates == was.updates);
     assert_true(is.samples == was.samples && is.shards == was.shards && is.seed == was.seed);
+    assert_true(is.best == 2.125);
     assert_true(is.scale.scale == was.scale.scale && is.scale.steps == was.scale.steps);
     assert_true(is.scale.last_overflow == was.scale.last_overflow);
     assert_int_equal(is.scale.patience, was.scale.patience);
+    memcpy(strstr(text, "best 2.125"), "best -.125", 10);
+    assert_int_equal(state_parse(&is, text, &err), -1);
+    assert_string_equal(err.text, "the state of the training is invalid");
+    memcpy(strstr(text, "best -.125"), "bust 2.125", 10); /* of an earlier version */
+    assert_int_equal(state_parse(&is, text, &err), 0);
+    assert_true(is.best == 0);
     for (cut = text + strlen(text) - 1; cut > text; cut--) { /* nothing of it is optional */
         *cut = '\0';
         if (cut[-1] == '\n')
