@@ -78,6 +78,7 @@ static int check_all(struct ds_config *config, struct error *err)
         check_scheduler(config, err) < 0 || check_elasticity(config, err) < 0)
         return -1;
     config->optimizer.given = ds_read_has(config, "optimizer");
+    config->optimizer.lr_is_given = ds_read_has(config, "optimizer.params.lr");
     if (config->optimizer.given && config->optimizer.type == DS_UNSET)
         return complain(config, "optimizer", err, "type is missing");
     return 0;

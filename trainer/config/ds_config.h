@@ -37,6 +37,7 @@ struct ds_optimizer {
     bool   given;
     int    type; /* enum ds_optimizer_type */
     double lr, betas[2], eps, weight_decay;
+    bool   lr_is_given;
     bool   bias_correction;
     bool   adam_w_mode; /* true also for "Adam", unless adam_w_mode says false */
 };

@@ -11,6 +11,8 @@ static void print_shape(const struct train *train, FILE *out);
 static void print_sources(const struct train *train, FILE *out);
 static void print_weights(const struct train *train, bool is_resumed, FILE *out);
 static void print_origin(const struct train *train, const char *dir, bool is_resumed, FILE *out);
+static void print_learning(const struct train *train, FILE *out);
+static void print_schedule(const struct train *train, FILE *out);
 static void print_memory(const struct train *train, FILE *out);
 
 void plan_print(const struct train *train, FILE *out)
@@ -18,6 +20,7 @@ void plan_print(const struct train *train, FILE *out)
     print_shape(train, out);
     tuning_print(&train->tuning, train->model, out);
     print_sources(train, out);
+    print_learning(train, out);
     print_memory(train, out);
     fflush(out);
 }
@@ -75,6 +78,39 @@ static void print_origin(const struct train *train, const char *dir, bool is_res
         fputs(dir, out);
     else
         fprintf(out, "random, seed %lld", (long long)train->options.seed);
+}
+
+/* What decides how good the model becomes, also where the user has given no value. */
+static void print_learning(const struct train *train, FILE *out)
+{
+    const struct ds_config    *config = train->config;
+    const struct ds_optimizer *o = &config->optimizer;
+
+    fprintf(out, "%s%s: lr %g%s, betas %g and %g, weight decay %g; ",
+            o->adam_w_mode ? "AdamW" : "Adam", o->given ? "" : " (default)", o->lr,
+            o->lr_is_given ? "" : " (default)", o->betas[0], o->betas[1], o->weight_decay);
+    print_schedule(train, out);
+    if (config->gradient_clipping > 0)
+        fprintf(out, "clipping to %g; ", config->gradient_clipping);
+    else
+        fputs("no clipping; ", out);
+    fprintf(out, "last step %lld; seed %lld\n", (long long)train->last,
+            (long long)train->state.seed);
+    if (train->step.lr_scale > 1)
+        fprintf(out, "the learning rate is multiplied by %.6g\n", train->step.lr_scale);
+}
+
+static void print_schedule(const struct train *train, FILE *out)
+{
+    const struct schedule *schedule = &train->config->schedule;
+    const char            *name = schedule_name((enum schedule_type)schedule->type);
+
+    if (name == NULL)
+        fputs("a constant rate, without warm-up; ", out);
+    else if (schedule->type == SCHEDULE_RANGE_TEST || schedule->type == SCHEDULE_ONE_CYCLE)
+        fprintf(out, "%s instead of lr; ", name);
+    else
+        fprintf(out, "%s, warm-up of %lld steps; ", name, (long long)schedule->warmup_num_steps);
 }
 
 static void print_memory(const struct train *train, FILE *out)

@@ -5,6 +5,7 @@
 
 #include "train/setup.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@
 static int  read_config(struct train *train, struct error *err);
 static int  make_model(struct train *train, struct error *err);
 static int  shape_of(struct train *train, struct model_config *shape, struct error *err);
+static int  judge_rate(const struct train *train, struct error *err);
 static uint64_t hash_of(const struct train *train);
 static int  check_memory(const struct train *train, struct error *err);
 static void add_zero(const struct train *train, bool is_frozen, struct fit *fit);
@@ -45,7 +47,7 @@ int setup_open(struct train *train, struct error *err)
     if (world_open(&train->world, train->options.device, train->options.timeout_s, err) < 0 ||
         read_config(train, err) < 0 ||
         world_agree(&train->world, ds_config_hash(train->config), train->options.config, err) < 0 ||
-        make_model(train, err) < 0 ||
+        make_model(train, err) < 0 || judge_rate(train, err) < 0 ||
         world_agree(&train->world, hash_of(train), train->options.model, err) < 0)
         return -1;
     if (model_activations(train->model, train->config->micro_batch_size, train->options.length,
@@ -149,6 +151,38 @@ static int shape_of(struct train *train, struct model_config *shape, struct erro
         return err_set(err, "--length %lld: the model accepts at most %d tokens",
                        (long long)options->length, model_longest(shape));
     return 0;
+}
+
+/* The default is for a new model, and 50 times too large for one that is tuned. */
+static int judge_rate(const struct train *train, struct error *err)
+{
+    const struct ds_optimizer *optimizer = &train->config->optimizer;
+    const struct schedule     *schedule = &train->config->schedule;
+
+    if (!train->has_weights)
+        return 0;
+    switch (schedule->type) {
+    case SCHEDULE_RANGE_TEST:
+    case SCHEDULE_ONE_CYCLE:
+        return 0; /* they have rates of their own */
+    case SCHEDULE_WARMUP_DECAY:
+        if (isnan(schedule->warmup_max_lr))
+            return err_set(err, "no scheduler.params.warmup_max_lr in %s, so WarmupDecayLR rises "
+                                "to 1e-3, and weights were loaded from %s: set it",
+                           train->options.config, train->from);
+        return 0;
+    case SCHEDULE_WARMUP:
+        if (!isnan(schedule->warmup_max_lr))
+            return 0;
+        break;
+    default:
+        break;
+    }
+    if (optimizer->lr_is_given)
+        return 0;
+    return err_set(err, "no optimizer.params.lr in %s, and weights were loaded from %s: give --lr, "
+                        "as --lr 1e-5 for a full fine-tuning or --lr 2e-4 for LoRA",
+                   train->options.config, train->from);
 }
 
 /* Returns a hash of the model's shape and the options. */

@@ -31,6 +31,36 @@ tune --steps 2 --lora adapter
 is "... from a directory" "$(sources)" \
     "weights: whole; adapter: adapter; data: text, 765 samples of 16 tokens"
 
+# What decides how a model learns, also where it is a default; 1e-3 is not for loaded weights.
+learning() {
+    grep '; last step [0-9]*; seed [0-9]*$' out
+}
+is "how it learns is said" "$(learning)" "AdamW: lr 0.003, betas 0.9 and 0.999, weight decay 0; a constant rate, without warm-up; clipping to 1; last step 2; seed 1234"
+config '"gradient_clipping": 0, "scheduler": { "type": "WarmupLR", "params": { "warmup_num_steps": 7 } },'
+train 1
+is "... with a schedule" "$(learning)" "AdamW: lr 0.003, betas 0.9 and 0.999, weight decay 0; WarmupLR, warm-up of 7 steps; no clipping; last step 1; seed 1234"
+echo '{ "train_batch_size": 6 }' >ds.json
+train 1
+is "no optimizer, random weights: defaults, said so" "$rc $(learning)" "0 AdamW (default): lr 0.001 (default), betas 0.9 and 0.999, weight decay 0; a constant rate, without warm-up; clipping to 1; last step 1; seed 1234"
+tune --steps 1
+is "no optimizer, loaded weights: 1" "$rc" 1
+ok "... it is told what to give" grep -q ': no optimizer.params.lr in ds.json, and weights were loaded from whole: give --lr, as --lr 1e-5 for a full fine-tuning or --lr 2e-4 for LoRA$' err
+# schedule TYPE PARAMS: without lr.
+schedule() {
+    echo "{ \"train_batch_size\": 6, \"scheduler\": { \"type\": \"$1\", \"params\": { $2 } } }" >ds.json
+    tune --steps 1
+}
+schedule WarmupLR '"warmup_num_steps": 2'
+is "a schedule up to lr: 1" "$rc" 1
+schedule WarmupLR '"warmup_max_lr": 1e-4'
+is "a schedule up to a rate of its own" "$rc" 0
+schedule WarmupDecayLR '"total_num_steps": 9'
+is "... that it does not give: 1" "$rc" 1
+ok "... is named" grep -q 'no scheduler.params.warmup_max_lr in ds.json, so WarmupDecayLR rises to 1e-3' err
+schedule OneCycle '"cycle_min_lr": 1e-5, "cycle_max_lr": 1e-4'
+is "a cycle between rates" "$rc" 0
+config
+
 # What is not loaded. The model would be a new one, and its loss would look like that.
 mv whole/model.safetensors weights
 tune --steps 1
