@@ -4,6 +4,7 @@
 #ifndef MUSTER_SETUP_H
 #define MUSTER_SETUP_H
 
+#include "data/text_source.h"
 #include "report/monitor.h"
 #include "train/evaluation.h"
 #include "train/notice.h"

@@ -32,7 +32,7 @@ done
 echo "is not copied" >from/README.md
 # tune OPTION...
 tune() {
-    run muster-train --deepspeed_config ds.json --model "$PWD/from" --length 16 --data text \
+    run muster-train --deepspeed_config ds.json --model "$PWD/from" --length 16 --data text --tokenizer bytes \
         --steps 2 --device cpu "$@"
 }
 
@@ -54,7 +54,7 @@ sed 's/"bfloat16"/"float32"/; s/_layers": 2/_layers": 3/' from/config.json >want
 ok "config.json says what is different" sh -c 'grep -q "\"attention_dropout\": 0.5" changed/config.json &&
     grep -q "\"num_hidden_layers\": 3" changed/config.json &&
     grep -q "\"eos_token_id\"" changed/config.json'
-run muster-train --deepspeed_config ds.json --model "$PWD/changed" --length 16 --data text \
+run muster-train --deepspeed_config ds.json --model "$PWD/changed" --length 16 --data text --tokenizer bytes \
     --steps 1 --device cpu --export "$PWD/changed"
 is "... and fits the weights, which may go where they came from: 0" "$rc" 0
 ok "... with the same config.json" grep -q '"num_hidden_layers": 3' changed/config.json

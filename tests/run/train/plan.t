@@ -10,26 +10,26 @@ sources() {
 }
 train 2 --seed 7 --export whole
 is "a name: random weights" "$(sources)" \
-    "weights: random, seed 7; data: text, 765 samples of 16 tokens"
+    "weights: random, seed 7; tokenizer: bytes; data: text, 765 samples of 16 tokens"
 # tune OPTION...: the exported model.
 tune() {
     run muster-train --deepspeed_config ds.json --model whole --length 16 --data text \
         --device cpu "$@"
 }
 tune --steps 2 --checkpoint_dir save
-is "a directory: its weights" "$(sources)" "weights: whole; data: text, 765 samples of 16 tokens"
+is "a directory: its weights" "$(sources)" "weights: whole; tokenizer: bytes; data: text, 765 samples of 16 tokens"
 tune --steps 3 --checkpoint_dir save
-is "a checkpoint" "$(sources)" "weights: the checkpoint; data: text, 765 samples of 16 tokens"
+is "a checkpoint" "$(sources)" "weights: the checkpoint; tokenizer: bytes; data: text, 765 samples of 16 tokens"
 tune --steps 2 --freeze wte --checkpoint_dir frozen
 tune --steps 3 --freeze wte --checkpoint_dir frozen
 is "... that lacks frozen weights" "$(sources)" \
-    "weights: the checkpoint; frozen: whole; data: text, 765 samples of 16 tokens"
+    "weights: the checkpoint; frozen: whole; tokenizer: bytes; data: text, 765 samples of 16 tokens"
 tune --steps 2 --lora r=2 --export adapter
 is "an adapter" "$(sources)" \
-    "weights: whole; adapter: random, seed 1234; data: text, 765 samples of 16 tokens"
+    "weights: whole; adapter: random, seed 1234; tokenizer: bytes; data: text, 765 samples of 16 tokens"
 tune --steps 2 --lora adapter
 is "... from a directory" "$(sources)" \
-    "weights: whole; adapter: adapter; data: text, 765 samples of 16 tokens"
+    "weights: whole; adapter: adapter; tokenizer: bytes; data: text, 765 samples of 16 tokens"
 
 # What decides how a model learns, also where it is a default; 1e-3 is not for loaded weights.
 learning() {
@@ -65,7 +65,7 @@ config
 mv whole/model.safetensors weights
 tune --steps 1
 is "config.json alone: random weights, said so" "$(sources)" \
-    "weights: random, seed 1234 (whole has none); data: text, 765 samples of 16 tokens"
+    "weights: random, seed 1234 (whole has none); tokenizer: bytes; data: text, 765 samples of 16 tokens"
 # refused NAME: a file of that name is.
 refused() {
     touch "whole/$1"
