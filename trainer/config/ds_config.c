@@ -24,6 +24,10 @@ static int  check_offload(const struct ds_config *config, const char *section,
                           const struct ds_offload *offload, int64_t stage, struct error *err);
 static int  check_most(const struct ds_config *config, const char *path, int64_t value,
                        int64_t most, struct error *err);
+static struct ds_config *read_file(const char *path, const struct ds_given *given,
+                                   struct error *err);
+static struct ds_config *parse(const char *name, const char *text, size_t size,
+                               const struct ds_given *given, struct error *err);
 static int  check_scheduler(struct ds_config *config, struct error *err);
 static int  check_elasticity(const struct ds_config *config, struct error *err);
 static int  resolve_elastic(struct ds_config *config, int64_t world, struct error *err);
@@ -33,13 +37,19 @@ static int  complain(const struct ds_config *config, const char *path, struct er
 
 struct ds_config *ds_config_read(const char *path, struct error *err)
 {
+    return read_file(path, NULL, err);
+}
+
+static struct ds_config *read_file(const char *path, const struct ds_given *given,
+                                   struct error *err)
+{
     struct ds_config *config;
     size_t            size;
     char             *text = file_read(path, DS_CONFIG_SIZE_MAX, &size, err);
 
     if (text == NULL)
         return NULL;
-    config = ds_config_parse(path, text, size, err);
+    config = parse(path, text, size, given, err);
     free(text);
     return config;
 }
@@ -47,10 +57,18 @@ struct ds_config *ds_config_read(const char *path, struct error *err)
 struct ds_config *ds_config_parse(const char *name, const char *text, size_t size,
                                   struct error *err)
 {
+    return parse(name, text, size, NULL, err);
+}
+
+static struct ds_config *parse(const char *name, const char *text, size_t size,
+                               const struct ds_given *given, struct error *err)
+{
     struct ds_config *config = xcalloc(1, sizeof *config);
 
     config->read = ds_read_new(name);
-    if (ds_read_values(config, text, size, err) < 0 || check_all(config, err) < 0) {
+    if (given != NULL)
+        config->given = *given;
+    if (ds_read_values(config, text, size, given, err) < 0 || check_all(config, err) < 0) {
         ds_config_free(config);
         return NULL;
     }
@@ -170,7 +188,8 @@ static int check_scheduler(struct ds_config *config, struct error *err)
         return -1;
     for (i = 0; i < sizeof needed / sizeof needed[0]; i++) {
         snprintf(path, sizeof path, "scheduler.params.%s", needed[i]);
-        if (!(ds_row_find(path)->schedulers & 1u << schedule->type) || ds_read_has(config, path))
+        if (!(ds_row_find(path)->schedulers & 1u << schedule->type) || ds_read_has(config, path) ||
+            (i == 0 && config->total_is_auto))
             continue;
         snprintf(text, sizeof text, "%s needs %s in its params",
                  schedule_name((enum schedule_type)schedule->type), needed[i]);
@@ -205,10 +224,11 @@ static int complain(const struct ds_config *config, const char *path, struct err
     return ds_read_error(config->read, path, err, "%s", text);
 }
 
-struct ds_config *ds_config_read_for_run(const char *path, struct error *err)
+struct ds_config *ds_config_read_for_run(const char *path, const struct ds_given *given,
+                                         struct error *err)
 {
     const char       *text = getenv("MUSTER_GRADIENT_ACCUMULATION_STEPS");
-    struct ds_config *config = ds_config_read(path, err);
+    struct ds_config *config = read_file(path, given, err);
     struct error      why;
     int64_t           steps;
 
@@ -221,6 +241,12 @@ struct ds_config *ds_config_read_for_run(const char *path, struct error *err)
     ds_config_free(config);
     err_set(err, "MUSTER_GRADIENT_ACCUMULATION_STEPS: %s", why.text);
     return NULL;
+}
+
+void ds_config_set_total_steps(struct ds_config *config, int64_t steps)
+{
+    if (config->total_is_auto)
+        config->schedule.total_num_steps = steps;
 }
 
 void ds_config_set_steps(struct ds_config *config, int64_t steps)

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "config/ds_given.h"
 #include "config/schedule.h"
 #include "err.h"
 #include "strlist.h"
@@ -110,6 +111,8 @@ struct ds_config {
     struct ds_monitor    tensorboard, csv_monitor;
     struct ds_elasticity elasticity;
 
+    struct ds_given given;        /* by a command line; its values apply already */
+    bool           total_is_auto; /* schedule.total_num_steps */
     int64_t        world;       /* ranks; 0 until resolved */
     int64_t        wanted_steps; /* see ds_config_set_steps(); 0: not set */
     int64_t        own_steps; /* the accumulation steps without them; once resolved */
@@ -123,9 +126,13 @@ struct ds_config *ds_config_parse(const char *name, const char *text, size_t siz
                                   struct error *err);
 void              ds_config_free(struct ds_config *config); /* NULL is fine */
 
-/* The same for a run: muster keeps the batch of an elastic one by the accumulation steps in
- * MUSTER_GRADIENT_ACCUMULATION_STEPS. */
-struct ds_config *ds_config_read_for_run(const char *path, struct error *err);
+/* The same for a run, with what its command line gives (NULL: nothing). muster keeps the batch of
+ * an elastic one by the accumulation steps in MUSTER_GRADIENT_ACCUMULATION_STEPS. */
+struct ds_config *ds_config_read_for_run(const char *path, const struct ds_given *given,
+                                         struct error *err);
+
+/* Sets scheduler.params.total_num_steps if the file says "auto". */
+void ds_config_set_total_steps(struct ds_config *config, int64_t steps);
 
 /* Adds a note with the line of that key, for callers that know more than the file. */
 void ds_config_note(struct ds_config *config, const char *path, const char *text);

@@ -224,8 +224,11 @@ static void print_counts(const struct ds_elasticity *elasticity, FILE *out)
 static void print_origin(const struct ds_config *config, const struct ds_row *row, FILE *out)
 {
     const size_t number = (size_t)(row - ds_table);
+    const char  *option = ds_given_option(&config->given, row->path);
 
-    if (is_derived(config, row))
+    if (option != NULL)
+        fprintf(out, ORIGIN "%s\n", option);
+    else if (is_derived(config, row))
         fputs(ORIGIN "computed\n", out);
     else if (config->read->given[number].value != NULL)
         fprintf(out, ORIGIN "line %d\n", config->read->given[number].line);

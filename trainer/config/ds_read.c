@@ -48,11 +48,13 @@ void ds_read_free(struct ds_read *read)
     free(read);
 }
 
-int ds_read_values(struct ds_config *config, const char *text, size_t size, struct error *err)
+int ds_read_values(struct ds_config *config, const char *text, size_t size,
+                   const struct ds_given *given, struct error *err)
 {
     struct ds_read *read = config->read;
 
     if (json_text_parse(&read->json, read->name, text, size, err) < 0 ||
+        (given != NULL && ds_given_apply(given, read->json.root, err) < 0) ||
         take_section(config, "", "", read->json.root, err) < 0)
         return -1;
     store_all(config);
@@ -91,6 +93,11 @@ static int take(struct ds_config *config, const struct ds_row *row, const char *
 
     if (read->given[number].value != NULL)
         return ds_read_error(read, shown, err, "given twice, also under another name");
+    if (word != NULL && strcmp(word, "auto") == 0 &&
+        strcmp(row->path, "scheduler.params.total_num_steps") == 0) {
+        config->total_is_auto = true;
+        return 0;
+    }
     if (word != NULL && strcmp(word, "auto") == 0) {
         ds_read_note(config, shown, "\"auto\" means the default here");
         return 0;

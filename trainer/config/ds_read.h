@@ -28,9 +28,10 @@ struct ds_read {
 struct ds_read *ds_read_new(const char *name);
 void            ds_read_free(struct ds_read *read); /* NULL is fine */
 
-/* Sets config's fields from text and the defaults, and checks each value on its own. */
+/* Sets config's fields from text, what replaces it (NULL: nothing), and the defaults, and checks
+ * each value on its own. */
 int ds_read_values(struct ds_config *config, const char *text, size_t size,
-                   struct error *err);
+                   const struct ds_given *given, struct error *err);
 
 const char *ds_read_name(const struct ds_read *read);
 

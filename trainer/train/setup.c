@@ -38,6 +38,7 @@ static struct zero_offload offload_of(const struct ds_offload *offload);
 static int  start_or_go_on(struct train *train, struct error *err);
 static const struct loss_scale_rules *scale_rules(const struct ds_config *config,
                                                   struct loss_scale_rules *rules);
+static int64_t times_through(uint64_t samples, int64_t epochs);
 static int  open_samples(struct train *train, const struct data_text *text, struct error *err);
 
 int setup_open(struct train *train, struct error *err)
@@ -86,7 +87,7 @@ static int read_config(struct train *train, struct error *err)
     size_t i;
 
     train->step.lr_scale = 1;
-    train->config = ds_config_read_for_run(train->options.config, err);
+    train->config = ds_config_read_for_run(train->options.config, &train->options.given, err);
     if (train->config == NULL || ds_config_resolve(train->config, train->world.size, err) < 0 ||
         (strcmp(train->options.lr_scale, "ranks") == 0 &&
          ds_config_lr_scale(train->config, &train->step.lr_scale, err) < 0))
@@ -336,6 +337,14 @@ static const struct loss_scale_rules *scale_rules(const struct ds_config *config
     return rules;
 }
 
+/* 0 epochs: once. */
+static int64_t times_through(uint64_t samples, int64_t epochs)
+{
+    int64_t all;
+
+    return __builtin_mul_overflow(samples, epochs > 0 ? epochs : 1, &all) ? INT64_MAX : all;
+}
+
 /* Uses the seed of the checkpoint, if the training resumes from one. */
 static int open_samples(struct train *train, const struct data_text *text, struct error *err)
 {
@@ -354,10 +363,11 @@ static int open_samples(struct train *train, const struct data_text *text, struc
         return -1;
     train->last = options->steps;
     if (train->last == 0)
-        train->last = (int64_t)train->samples.data->samples / batch;
+        train->last = times_through(train->samples.data->samples, options->epochs) / batch;
     if (train->last == 0)
         return err_set(err, "%s: has fewer samples than one step needs, %lld", options->data,
                        (long long)batch);
+    ds_config_set_total_steps(train->config, train->last);
     if (options->data_shards &&
         (train->shards = data_shards_open(train->last * batch, train->config->micro_batch_size,
                                           &seen, start_generation() > 0, err)) == NULL)

@@ -253,7 +253,7 @@ static int print_config(const struct train_options *options)
 {
     const char       *size = getenv("WORLD_SIZE");
     struct error      err;
-    struct ds_config *config = ds_config_read_for_run(options->config, &err);
+    struct ds_config *config = ds_config_read_for_run(options->config, &options->given, &err);
 
     if (config == NULL || ds_config_resolve(config, size != NULL ? atoi(size) : 1, &err) < 0) {
         fprintf(stderr, "muster-train: %s\n", err.text);

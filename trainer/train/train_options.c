@@ -14,7 +14,10 @@
 #include "fnv.h"
 #include "number.h"
 
-enum kind { KIND_TEXT, KIND_NUMBER, KIND_SECONDS, KIND_RATE, KIND_SWITCH, KIND_IGNORED, KIND_HELP };
+enum kind {
+    KIND_TEXT, KIND_NUMBER, KIND_SECONDS, KIND_RATE, KIND_MORE, KIND_SWITCH, KIND_IGNORED,
+    KIND_HELP
+};
 
 static const struct option_row {
     const char *name;
@@ -54,6 +57,16 @@ static const struct option_row {
       "a restart by muster uses the latest" },
     { "steps", KIND_NUMBER, FIELD(steps), 1, INT64_C(1) << 40, NULL, "N",
       "the last step [once through the data]" },
+    { "epochs", KIND_NUMBER, FIELD(epochs), 1, 1 << 20, NULL, "N",
+      "go through the data N times, instead of --steps" },
+    { "lr", KIND_MORE, FIELD(given.lr), 0, 0, NULL, "RATE",
+      "learning rate; this and the next three replace\nwhat the configuration says" },
+    { "micro-batch", KIND_NUMBER, FIELD(given.micro_batch), 1, 1 << 20, NULL, "N",
+      "samples of a rank in one pass" },
+    { "accumulation", KIND_NUMBER, FIELD(given.accumulation), 1, 1 << 20, NULL, "N",
+      "passes in a step" },
+    { "warmup", KIND_NUMBER, FIELD(given.warmup), 1, INT64_C(1) << 40, NULL, "N",
+      "steps in which the rate rises" },
     { "length", KIND_NUMBER, FIELD(length), 1, 1 << 20, "64", "N", "tokens per sample" },
     { "lora", KIND_TEXT, FIELD(tuning.lora), 0, 0, NULL, "SPEC",
       "train adapters only, as r=16,targets=q_proj,v_proj; or\n"
@@ -100,6 +113,7 @@ static const struct option_row {
 static int set(struct train_options *options, const struct option_row *row, const char *value,
                struct error *err);
 static int parse_rate(const char *text, double *rate, struct error *err);
+static int parse_more(const char *text, double *number, struct error *err);
 static int judge(const struct train_options *options, struct error *err);
 
 int train_options_parse(struct train_options *options, int argc, char **argv,
@@ -146,6 +160,7 @@ static int set(struct train_options *options, const struct option_row *row, cons
         rc = parse_seconds(value, (double)row->min, (double)row->max, field, &why);
         break;
     case KIND_RATE:    rc = parse_rate(value, field, &why); break;
+    case KIND_MORE:    rc = parse_more(value, field, &why); break;
     case KIND_SWITCH:  *(bool *)field = true; break;
     case KIND_IGNORED:
     case KIND_HELP:    break;
@@ -160,6 +175,16 @@ static int parse_rate(const char *text, double *rate, struct error *err)
     *rate = strtod(text, &end);
     if (end == text || *end != '\0' || !(*rate >= 0 && *rate < 1))
         return err_set(err, "'%.60s' is not a number of at least 0 and less than 1", text);
+    return 0;
+}
+
+static int parse_more(const char *text, double *number, struct error *err)
+{
+    char *end;
+
+    *number = strtod(text, &end);
+    if (end == text || *end != '\0' || !(*number > 0 && *number < 1e9))
+        return err_set(err, "'%.60s' is not a number greater than 0", text);
     return 0;
 }
 
@@ -180,6 +205,8 @@ static int judge(const struct train_options *options, struct error *err)
         return err_set(err, "--data is missing");
     if (options->tag != NULL && options->checkpoint_dir == NULL)
         return err_set(err, "--tag needs --checkpoint_dir");
+    if (options->steps > 0 && options->epochs > 0)
+        return err_set(err, "--epochs and --steps exclude each other");
     if (options->eval_interval > 0 && options->eval_data == NULL)
         return err_set(err, "--eval-interval needs --eval-data");
     if (options->keep > 0 && options->checkpoint_dir == NULL)
@@ -192,13 +219,14 @@ static int judge(const struct train_options *options, struct error *err)
 
 uint64_t train_options_hash(const struct train_options *options)
 {
-    char text[192];
+    char text[256];
 
     snprintf(text, sizeof text, "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64
-                                " %d %d %d %d %s",
-             options->length, options->steps, options->save_interval, options->eval_interval,
-             options->seed, options->data_shards, options->checkpoint_dir != NULL,
-             options->export != NULL, options->eval_data != NULL, options->lr_scale);
+                                " %" PRId64 " %d %d %d %d %s",
+             options->length, options->steps, options->epochs, options->save_interval,
+             options->eval_interval, options->seed, options->data_shards,
+             options->checkpoint_dir != NULL, options->export != NULL, options->eval_data != NULL,
+             options->lr_scale);
     return fnv_add(FNV_START, text, strlen(text));
 }
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "config/ds_given.h"
 #include "err.h"
 #include "weights/tuning.h"
 
@@ -25,7 +26,8 @@ struct train_options {
     const char *tag;            /* the checkpoint to resume from; NULL: the latest */
     const char *lr_scale;       /* "none", "ranks" */
     struct tuning_words tuning;
-    int64_t     steps;          /* the last step; 0: once through the data */
+    struct ds_given given;      /* instead of values in config */
+    int64_t     steps, epochs;  /* the last step, times through the data; both 0: once */
     int64_t     length;         /* tokens per sample */
     int64_t     save_interval;  /* steps; 0: only at the end */
     int64_t     keep;           /* checkpoints that stay; 0: all */

@@ -59,6 +59,23 @@ is "... that it does not give: 1" "$rc" 1
 ok "... is named" grep -q 'no scheduler.params.warmup_max_lr in ds.json, so WarmupDecayLR rises to 1e-3' err
 schedule OneCycle '"cycle_min_lr": 1e-5, "cycle_max_lr": 1e-4'
 is "a cycle between rates" "$rc" 0
+
+# From the command line: a file that leaves all to it.
+echo '{ "train_batch_size": "auto", "train_micro_batch_size_per_gpu": "auto",
+    "gradient_accumulation_steps": "auto", "optimizer": { "type": "AdamW", "params": { "lr": "auto" } },
+    "scheduler": { "type": "WarmupDecayLR", "params": { "warmup_num_steps": "auto",
+        "warmup_min_lr": "auto", "warmup_max_lr": "auto", "total_num_steps": "auto" } } }' >ds.json
+tune --lr 1e-4 --micro-batch 5 --accumulation 3 --warmup 4 --epochs 2
+is "all from the command line" "$rc $(learning)" "0 AdamW: lr 0.0001, betas 0.9 and 0.999, weight decay 0; WarmupDecayLR, warm-up of 4 steps; clipping to 1; last step 102; seed 1234"
+ok "... the batch, too" grep -q 'batch 15 = 5 x 3 x 1$' out
+is "... the rate falls to almost 0 at the last of two epochs" \
+    "$(sed -n 's|^step 102/102 .* lr \([^ ]*\) .*|\1|p' out)" "2.041e-06"
+tune --epochs 1 --steps 2
+is "--epochs and --steps: 2" "$rc" 2
+for rate in 0 -1 nan inf 1e-4x ''; do
+    tune --steps 1 --lr "$rate"
+    is "--lr '$rate': 2" "$rc $(grep -c -e "--lr: '$rate' is not a number greater than 0" err)" "2 1"
+done
 config
 
 # What is not loaded. The model would be a new one, and its loss would look like that.
