@@ -8,14 +8,12 @@
 
 #include "chat/lines.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,11 +48,6 @@ struct scan {
     size_t depth; /* brackets */
 };
 
-static int  check_name(const char *path, struct error *err);
-static int  add_directory(struct strlist *files, const char *path, struct error *err);
-static int  visible(const struct dirent *entry);
-static int  by_name(const struct dirent **a, const struct dirent **b);
-static bool has_suffix(const char *path, const char *suffix);
 static enum lines_result start(struct lines *lines);
 static enum lines_result next_line(struct lines *lines, struct line *line, struct error *err);
 static enum lines_result next_element(struct lines *lines, struct line *line,
@@ -69,80 +62,6 @@ static bool fill(struct lines *lines);
 static int  look(struct lines *lines);
 static int  skip_white(struct lines *lines);
 static bool is_white(int byte);
-
-int lines_files(struct strlist *files, const char *path, struct error *err)
-{
-    struct stat is;
-
-    if (stat(path, &is) < 0)
-        return err_set(err, "%s: %s", path, strerror(errno));
-    if (S_ISDIR(is.st_mode))
-        return add_directory(files, path, err);
-    if (check_name(path, err) < 0)
-        return -1;
-    strlist_add(files, path);
-    return 0;
-}
-
-static int check_name(const char *path, struct error *err)
-{
-    static const char *const packed[] = { ".gz", ".zst", ".xz", ".bz2", ".zip", ".tar",
-                                          ".parquet", ".arrow" };
-    size_t i;
-
-    for (i = 0; i < sizeof packed / sizeof packed[0]; i++)
-        if (has_suffix(path, packed[i]))
-            return err_set(err, "%s: %s files are not supported: make JSON lines of it (.jsonl)",
-                           path, packed[i]);
-    return 0;
-}
-
-static int add_directory(struct strlist *files, const char *path, struct error *err)
-{
-    struct dirent **entries;
-    char           *inside;
-    int             i, rc = 0, count = scandir(path, &entries, visible, by_name);
-
-    if (count < 0)
-        return err_set(err, "%s: %s", path, strerror(errno));
-    if (count > LINES_FILES_MAX)
-        rc = err_set(err, "%s: more than %d files", path, LINES_FILES_MAX);
-    else if (count == 0)
-        rc = err_set(err, "%s: no files", path);
-    for (i = 0; i < count; i++) {
-        inside = xasprintf("%s/%s", path, entries[i]->d_name);
-        if (rc == 0)
-            rc = check_name(inside, err);
-        if (rc == 0)
-            strlist_add(files, inside);
-        free(inside);
-        free(entries[i]);
-    }
-    free(entries);
-    return rc;
-}
-
-static int visible(const struct dirent *entry)
-{
-    return entry->d_name[0] != '.';
-}
-
-static int by_name(const struct dirent **a, const struct dirent **b)
-{
-    return strcmp((*a)->d_name, (*b)->d_name); /* the same in every locale */
-}
-
-bool lines_is_json(const char *path)
-{
-    return has_suffix(path, ".json") || has_suffix(path, ".jsonl") || has_suffix(path, ".ndjson");
-}
-
-static bool has_suffix(const char *path, const char *suffix)
-{
-    const size_t size = strlen(path), end = strlen(suffix);
-
-    return size > end && strcasecmp(path + size - end, suffix) == 0;
-}
 
 struct lines *lines_open(const char *path, struct error *err)
 {

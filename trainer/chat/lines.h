@@ -6,7 +6,7 @@
  *
  * What a record says is not looked at here (record.h), so that other threads can do that.
  *
- *     lines_files -> for each that lines_is_json(): lines_open -> lines_next ... -> lines_close
+ *     lines_open -> lines_next ... -> lines_close
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_LINES_H
@@ -17,10 +17,8 @@
 #include <stdint.h>
 
 #include "err.h"
-#include "strlist.h"
 
 #define LINES_RECORD_MAX ((size_t)32 << 20) /* bytes of a record */
-#define LINES_FILES_MAX  65536              /* in a directory */
 
 struct lines;
 
@@ -36,14 +34,6 @@ enum lines_result {
     LINES_RECORD,
     LINES_BROKEN,      /* a record that was skipped; others may follow */
 };
-
-/* Adds path itself, or the files of a directory in the order of their names, without those whose
- * name begins with a dot. -1 with the reason in err, also for files that must be unpacked first
- * (.gz, .parquet and the like). */
-int lines_files(struct strlist *files, const char *path, struct error *err);
-
-/* Does the name end in .json, .jsonl or .ndjson? Other files are text. */
-bool lines_is_json(const char *path);
 
 struct lines *lines_open(const char *path, struct error *err);
 void          lines_close(struct lines *lines); /* NULL is fine */

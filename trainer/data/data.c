@@ -22,13 +22,24 @@
 #include "model/scramble.h"
 #include "xalloc.h"
 
+#define SCAN_TOKENS 4096 /* at a time */
+
 static int      open_all(struct data *data, const char *path, const struct data_text *text,
                          struct error *err);
 static int      add_file(struct data *data, const char *path, const struct data_text *text,
                          struct error *err);
 static int      look_at(struct data_file *file, const struct data_text *text,
                         struct error *err);
+static int      pack_documents(struct data *data, const char *path, struct error *err);
+static int      find_documents(struct data *data, int number, struct error *err);
+static void     add_document(struct data *data, const struct data_document *next, uint64_t size,
+                             uint64_t learnt);
 static uint64_t samples_of(const struct data *data, uint64_t tokens);
+static int      check_token(const struct data_file *file, uint64_t number, int32_t token,
+                            int vocabulary, struct error *err);
+static int      read_document(const struct data *data, const struct data_document *document,
+                              int vocabulary, int32_t *tokens, int32_t *targets,
+                              struct error *err);
 static uint64_t shuffled(uint64_t i, uint64_t count, uint64_t seed, uint64_t epoch);
 static const struct data_file *file_of(const struct data *data, uint64_t sample);
 static int      read_tokens(const struct data_file *file, uint64_t first, int count,
@@ -62,6 +73,8 @@ void data_close(struct data *data)
         free(data->file[i].path);
     }
     free(data->file);
+    free(data->document);
+    packing_clear(&data->packing);
     free(data);
 }
 
@@ -77,6 +90,15 @@ static int open_all(struct data *data, const char *path, const struct data_text 
     strlist_clear(&files);
     if (rc < 0)
         return -1;
+    data->has_documents = data->file[0].has_marks;
+    for (i = 1; i < data->files; i++)
+        if (data->file[i].has_marks != data->has_documents)
+            return err_set(err, "%s: %s has records, and %s has not: train on them apart, or write "
+                                "the texts as records, too", path,
+                           data->file[data->has_documents ? 0 : i].path,
+                           data->file[data->has_documents ? i : 0].path);
+    if (data->has_documents)
+        return pack_documents(data, path, err);
     for (i = 0; i < data->files; i++) {
         data->file[i].first = data->samples;
         data->samples += samples_of(data, data->file[i].tokens);
@@ -99,13 +121,18 @@ static int add_file(struct data *data, const char *path, const struct data_text 
     file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* does not block on a pipe */
     if (file->fd < 0)
         return err_set(err, "%s: %s", path, strerror(errno));
-    return look_at(file, text, &why) < 0 ? err_set(err, "%s: %s", path, why.text) : 0;
+    if (look_at(file, text, &why) == 0)
+        return 0;
+    if (strncmp(why.text, path, strlen(path)) == 0) /* it names a line of it */
+        return err_set(err, "%s", why.text);
+    return err_set(err, "%s: %s", path, why.text);
 }
 
 static int look_at(struct data_file *file, const struct data_text *text, struct error *err)
 {
-    struct stat is;
-    int         rc;
+    struct data_encoded encoded = { .tokens = NULL };
+    struct stat         is;
+    int                 rc;
 
     if (fstat(file->fd, &is) < 0)
         return err_set(err, "%s", strerror(errno));
@@ -116,15 +143,89 @@ static int look_at(struct data_file *file, const struct data_text *text, struct 
     if (!file->text) {
         rc = token_file_look(file->fd, (uint64_t)is.st_size, &file->form, err);
         file->tokens = file->form.tokens;
+        file->has_marks = file->form.has_marks;
         return rc;
     }
-    if (file_is_json(file->path))
-        return err_set(err, "records in JSON are not supported yet: write their texts to a file "
-                            "whose name does not end so, or token shards");
     if (text == NULL)
-        return 0;
-    rc = text->encode(text->arg, file->fd, (size_t)is.st_size, &file->memory, &file->tokens, err);
+        return file_is_json(file->path) ? err_set(err, "records in JSON need a tokenizer") : 0;
+    rc = text->encode(text->arg, file->path, file->fd, (size_t)is.st_size, &encoded, err);
+    if (rc != 1) {
+        file->memory = encoded.tokens;
+        file->tokens = encoded.count;
+        file->has_marks = encoded.has_marks;
+    }
     return rc < 0 ? -1 : 0;
+}
+
+/* Finds the documents of all files, and puts them into samples. */
+static int pack_documents(struct data *data, const char *path, struct error *err)
+{
+    uint32_t *sizes;
+    size_t    i;
+    int       number;
+
+    if (!data->with_next)
+        return err_set(err, "%s: a masked model is not trained on records", path);
+    for (number = 0; number < data->files; number++)
+        if (find_documents(data, number, err) < 0)
+            return -1;
+    sizes = xcalloc(data->documents + 1, sizeof *sizes);
+    for (i = 0; i < data->documents; i++)
+        sizes[i] = data->document[i].size - 1; /* the last token is only predicted */
+    packing_make(&data->packing, sizes, data->documents, (uint32_t)data->length);
+    free(sizes);
+    data->samples = data->packing.samples;
+    return data->samples > 0 ? 0 : err_set(err, "%s: has no record of which anything is learnt",
+                                           path);
+}
+
+static int find_documents(struct data *data, int number, struct error *err)
+{
+    struct data_file    *file = &data->file[number];
+    struct data_document next = { .file = number };
+    int32_t              tokens[SCAN_TOKENS];
+    struct error         why;
+    uint64_t             at, size = 0, learnt = 0;
+    int                  i, count;
+
+    for (at = 0; at < file->tokens; at += (uint64_t)count) {
+        count = file->tokens - at < SCAN_TOKENS ? (int)(file->tokens - at) : SCAN_TOKENS;
+        if (read_tokens(file, at, count, tokens, &why) < 0)
+            return err_set(err, "%s: %s", file->path, why.text);
+        for (i = 0; i < count; i++, size++) {
+            if (tokens[i] & TOKEN_BEGINS) {
+                add_document(data, &next, size, learnt);
+                next.first = at + (uint64_t)i;
+                size = learnt = 0;
+            }
+            /* The first token is not predicted, and what is cut off is not read. */
+            learnt += size > 0 && size <= (uint64_t)data->length && !(tokens[i] & TOKEN_MUTED);
+        }
+    }
+    add_document(data, &next, size, learnt);
+    return data->documents <= PACKING_MAX ? 0 : err_set(err, "%s: too many records", file->path);
+}
+
+/* Adds a document of so many tokens, unless nothing of it is learnt. */
+static void add_document(struct data *data, const struct data_document *next, uint64_t size,
+                         uint64_t learnt)
+{
+    const uint64_t most = (uint64_t)data->length + 1;
+
+    if (size == 0)
+        return;
+    data->silent += learnt == 0;
+    if (learnt == 0)
+        return;
+    data->cut += size > most;
+    data->cut_tokens += size > most ? size - most : 0;
+    if (data->documents == data->document_room) {
+        data->document_room = 2 * data->document_room + 1024;
+        data->document = xreallocarray(data->document, data->document_room,
+                                       sizeof *data->document);
+    }
+    data->document[data->documents] = *next;
+    data->document[data->documents++].size = (uint32_t)(size < most ? size : most);
 }
 
 static uint64_t samples_of(const struct data *data, uint64_t tokens)
@@ -148,10 +249,65 @@ int data_sample(const struct data *data, uint64_t n, int vocabulary, int32_t *to
     if (read_tokens(file, first, count, tokens, &why) < 0)
         return err_set(err, "%s: %s", file->path, why.text);
     for (i = 0; i < count; i++)
-        if (tokens[i] < 0 || tokens[i] >= vocabulary)
-            return err_set(
-                err, "%s: token number %" PRIu64 " is %d, but the model's tokens are 0 to %d",
-                file->path, first + (uint64_t)i, (int)tokens[i], vocabulary - 1);
+        if (check_token(file, first + (uint64_t)i, tokens[i], vocabulary, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int check_token(const struct data_file *file, uint64_t number, int32_t token,
+                       int vocabulary, struct error *err)
+{
+    if (token >= 0 && token < vocabulary)
+        return 0;
+    return err_set(err, "%s: token number %" PRIu64 " is %d, but the model's tokens are 0 to %d",
+                   file->path, number, (int)token, vocabulary - 1);
+}
+
+int data_packed_sample(const struct data *data, uint64_t n, int vocabulary, int32_t *tokens,
+                       int32_t *targets, int32_t *begins, struct error *err)
+{
+    const uint64_t sample =
+        shuffled(n % data->samples, data->samples, data->seed, n / data->samples);
+    size_t i;
+    int    at = 0, begin;
+
+    for (i = data->packing.first[sample]; i < data->packing.first[sample + 1]; i++) {
+        const struct data_document *document = &data->document[data->packing.document[i]];
+
+        if (read_document(data, document, vocabulary, tokens + at, targets + at, err) < 0)
+            return -1;
+        for (begin = at; at < begin + (int)document->size - 1; at++)
+            begins[at] = begin;
+    }
+    for (begin = at; at < data->length; at++) {
+        tokens[at] = 0;
+        targets[at] = -1;
+        begins[at] = begin;
+    }
+    return 0;
+}
+
+/* Reads all tokens of a document but the last one, and of each the next one as its target. */
+static int read_document(const struct data *data, const struct data_document *document,
+                         int vocabulary, int32_t *tokens, int32_t *targets, struct error *err)
+{
+    const struct data_file *file = &data->file[document->file];
+    const int               count = (int)document->size - 1;
+    struct error            why;
+    int                     i;
+
+    if (read_tokens(file, document->first, count, tokens, &why) < 0 ||
+        read_tokens(file, document->first + 1, count, targets, &why) < 0)
+        return err_set(err, "%s: %s", file->path, why.text);
+    for (i = 0; i < count; i++) {
+        tokens[i] &= ~(TOKEN_BEGINS | TOKEN_MUTED);
+        if (check_token(file, document->first + (uint64_t)i, tokens[i], vocabulary, err) < 0 ||
+            check_token(file, document->first + (uint64_t)i + 1, targets[i] & ~TOKEN_MUTED,
+                        vocabulary, err) < 0)
+            return -1;
+        if (targets[i] & TOKEN_MUTED)
+            targets[i] = -1;
+    }
     return 0;
 }
 

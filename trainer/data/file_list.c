@@ -7,12 +7,14 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
+#include "xalloc.h"
+
+static int check_name(const char *path, struct error *err);
 static int read_directory(struct strlist *files, const char *path, struct error *err);
 
 int file_list_read(struct strlist *files, const char *path, struct error *err)
@@ -24,7 +26,22 @@ int file_list_read(struct strlist *files, const char *path, struct error *err)
         return err_set(err, "%s: %s", path, strerror(errno));
     if (S_ISDIR(is.st_mode))
         return read_directory(files, path, err);
+    if (check_name(path, err) < 0)
+        return -1;
     strlist_add(files, path);
+    return 0;
+}
+
+static int check_name(const char *path, struct error *err)
+{
+    static const char *const packed[] = { ".gz", ".zst", ".xz", ".bz2", ".zip", ".tar",
+                                          ".parquet", ".arrow" };
+    size_t i;
+
+    for (i = 0; i < sizeof packed / sizeof packed[0]; i++)
+        if (file_ends_in(path, packed[i]))
+            return err_set(err, "%s: %s files are not supported: make text or JSON lines of it "
+                                "(.jsonl)", path, packed[i]);
     return 0;
 }
 
@@ -41,19 +58,24 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 static int read_directory(struct strlist *files, const char *path, struct error *err)
 {
     struct dirent **entries;
-    char            inside[PATH_MAX];
-    int             i, count = scandir(path, &entries, is_shown, by_name);
+    char           *inside;
+    int             i, rc = 0, count = scandir(path, &entries, is_shown, by_name);
 
     if (count < 0)
         return err_set(err, "%s: %s", path, strerror(errno));
+    if (count == 0)
+        rc = err_set(err, "%s: no files", path);
+    if (count > FILE_LIST_MAX)
+        rc = err_set(err, "%s: more than %d files", path, FILE_LIST_MAX);
     for (i = 0; i < count; i++) {
-        snprintf(inside, sizeof inside, "%s/%s", path, entries[i]->d_name);
-        if (i < FILE_LIST_MAX)
+        inside = xasprintf("%s/%s", path, entries[i]->d_name);
+        if (rc == 0 && (rc = check_name(inside, err)) == 0)
             strlist_add(files, inside);
+        free(inside);
         free(entries[i]);
     }
     free(entries);
-    return count > FILE_LIST_MAX ? err_set(err, "%s: more than %d files", path, FILE_LIST_MAX) : 0;
+    return rc;
 }
 
 bool file_is_json(const char *path)
@@ -66,5 +88,5 @@ bool file_ends_in(const char *path, const char *suffix)
 {
     const size_t length = strlen(path), end = strlen(suffix);
 
-    return length >= end && strcmp(path + length - end, suffix) == 0;
+    return length >= end && strcasecmp(path + length - end, suffix) == 0;
 }

@@ -52,14 +52,22 @@ uint64_t samples_hash(const struct samples *samples)
 
     for (i = 0; i < samples->data->files; i++)
         hash = fnv_add(hash, &samples->data->file[i].tokens, sizeof(uint64_t));
-    return hash;
+    return fnv_add(hash, &samples->data->documents, sizeof samples->data->documents);
+}
+
+bool samples_have_documents(const struct samples *samples)
+{
+    return samples->data->has_documents;
 }
 
 int samples_take(struct samples *samples, uint64_t number, int32_t *tokens, int32_t *targets,
-                 struct error *err)
+                 int32_t *begins, struct error *err)
 {
     const size_t size = (size_t)samples->length * sizeof *tokens;
 
+    if (samples->data->has_documents)
+        return data_packed_sample(samples->data, number, samples->vocabulary, tokens, targets,
+                                  begins, err);
     if (data_sample(samples->data, number, samples->vocabulary, samples->room, err) < 0)
         return -1;
     memcpy(tokens, samples->room, size);

@@ -29,8 +29,12 @@ void samples_close(struct samples *samples);
 /* Returns a hash of the number of tokens in each file. */
 uint64_t samples_hash(const struct samples *samples);
 
-/* Writes length tokens and as many targets; -1: no target. */
+/* Are the samples made of documents, so that they need begins? */
+bool samples_have_documents(const struct samples *samples);
+
+/* Writes length tokens and as many targets; -1: no target. begins: where the document of each begins
+ * in the sample, if there are documents. */
 int samples_take(struct samples *samples, uint64_t number, int32_t *tokens, int32_t *targets,
-                 struct error *err);
+                 int32_t *begins, struct error *err);
 
 #endif

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "data/file_list.h"
+#include "data/record_file.h"
 #include "file.h"
 #include "text/crew.h"
 #include "xalloc.h"
@@ -17,32 +19,49 @@
 
 static int choose(struct text_source *source, struct error *err);
 static int open_tokenizer(struct text_source *source, struct error *err);
+static int open_chat(struct text_source *source, struct error *err);
+static int encode_text(struct text_source *source, int fd, size_t size, struct tokens *tokens,
+                       struct error *err);
 static int take(void *arg, const struct tokens *part, struct error *err);
+static int take_record(void *arg, const int32_t *ids, size_t count, struct error *err);
 
-int text_source_encode(void *arg, int fd, size_t size, int32_t **tokens, uint64_t *count,
-                       struct error *err)
+int text_source_encode(void *arg, const char *path, int fd, size_t size,
+                       struct data_encoded *encoded, struct error *err)
 {
     struct text_source *source = arg;
-    struct tokens       all = { 0 };
-    char               *text;
+    struct tokens       tokens = { 0 };
     int                 rc;
 
     if (source->path == NULL && choose(source, err) < 0)
         return -1;
+    encoded->has_marks = file_is_json(path);
     if (source->tokenizer == NULL)
-        return 1;
+        return encoded->has_marks
+                   ? err_set(err, "records in JSON need a tokenizer: give --tokenizer") : 1;
     if (size > TEXT_SOURCE_MAX - source->taken)
         return err_set(err, "more than %zu MiB of text: make token shards of it once, with "
                             "muster-train tokenize", TEXT_SOURCE_MAX >> 20);
     source->taken += size;
-    text = xmalloc(size + 1);
-    rc = file_pread(fd, text, size, 0, err);
+    if (!encoded->has_marks)
+        rc = encode_text(source, fd, size, &tokens, err);
+    else if ((rc = open_chat(source, err)) == 0)
+        rc = record_file_read(&source->records, path, take_record, &tokens, err);
+    encoded->tokens = tokens.id;
+    encoded->count = tokens.count;
+    free(tokens.piece);
+    return rc;
+}
+
+static int encode_text(struct text_source *source, int fd, size_t size, struct tokens *tokens,
+                       struct error *err)
+{
+    char *text = xmalloc(size + 1);
+    int   rc = file_pread(fd, text, size, 0, err);
+
     if (rc == 0)
-        rc = crew_encode(source->crew, text, size, ENCODE_TEMPLATE | ENCODE_SPECIALS, take, &all,
-                         err);
+        rc = crew_encode(source->records.crew, text, size, ENCODE_TEMPLATE | ENCODE_SPECIALS, take,
+                         tokens, err);
     free(text);
-    *tokens = all.id;
-    *count = all.count;
     return rc;
 }
 
@@ -79,8 +98,19 @@ static int open_tokenizer(struct text_source *source, struct error *err)
     if (tokenizer_words(source->tokenizer) > source->vocabulary)
         return err_set(err, "%s: has %d tokens, and the model only %d", source->path,
                        tokenizer_words(source->tokenizer), source->vocabulary);
-    source->crew = crew_new(source->tokenizer);
+    source->records.crew = crew_new(source->tokenizer);
     return 0;
+}
+
+/* Finds the chat template, and the token that ends a text. */
+static int open_chat(struct text_source *source, struct error *err)
+{
+    if (source->has_chat)
+        return 0;
+    source->has_chat = true;
+    source->records.template = &source->chat;
+    return chat_of_tokenizer(source->tokenizer, source->path, source->template, &source->chat,
+                             &source->records.end_id, err);
 }
 
 static int take(void *arg, const struct tokens *part, struct error *err)
@@ -90,12 +120,19 @@ static int take(void *arg, const struct tokens *part, struct error *err)
     return 0;
 }
 
+static int take_record(void *arg, const int32_t *ids, size_t count, struct error *err)
+{
+    (void)err;
+    tokens_add(arg, ids, count);
+    return 0;
+}
+
 void text_source_clear(struct text_source *source)
 {
-    crew_free(source->crew);
+    if (source->has_chat)
+        chat_template_clear(&source->chat);
+    crew_free(source->records.crew);
     tokenizer_close(source->tokenizer);
     free(source->path);
-    source->crew = NULL;
-    source->tokenizer = NULL;
-    source->path = NULL;
+    *source = (struct text_source){ .option = NULL };
 }

@@ -15,7 +15,8 @@
 static const struct kind {
     uint32_t mark, version;
     int      width;
-} kinds[] = { { 20240520, 1, 2 }, { 20240801, 7, 4 } };
+    bool     has_marks;
+} kinds[] = { { 20240520, 1, 2, false }, { 20240801, 7, 4, false }, { 0x5453554d, 1, 4, true } };
 #define KINDS (sizeof kinds / sizeof kinds[0])
 
 static uint64_t place_of(const struct token_file *file, uint64_t number);
@@ -37,7 +38,7 @@ int token_file_look(int fd, uint64_t size, struct token_file *file, struct error
     if (header[1] != kinds[i].version)
         return err_set(err, "token shard version %" PRIu32 " is not supported, only %" PRIu32,
                        header[1], kinds[i].version);
-    *file = (struct token_file){ kinds[i].width, header[2] };
+    *file = (struct token_file){ kinds[i].width, kinds[i].has_marks, header[2] };
     if (size != place_of(file, file->tokens))
         return err_set(err, "the header says %" PRIu64 " tokens, but the file has %" PRIu64,
                        file->tokens, (size - TOKEN_FILE_HEADER) / (uint64_t)file->width);
@@ -70,7 +71,7 @@ int token_file_read(int fd, const struct token_file *file, uint64_t first, int c
 
 int token_file_begin(int fd, const struct token_file *file, struct error *err)
 {
-    const struct kind *kind = &kinds[file->width == 4];
+    const struct kind *kind = &kinds[file->has_marks ? 2 : file->width == 4];
     uint32_t           header[TOKEN_FILE_HEADER / 4] = { kind->mark, kind->version,
                                                          (uint32_t)file->tokens };
 

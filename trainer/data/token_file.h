@@ -2,12 +2,14 @@
  *
  * A header of 256 numbers of 32 bits (a mark, a version, the number of tokens, zeros), then the
  * tokens in 16 or 32 bits each, in the order of bytes of x86-64. llm.c writes the former for GPT-2, the
- * latter for Llama 3 (dev/data/data_common.py).
+ * latter for Llama 3 (dev/data/data_common.py). A file with marks is muster's own: it has documents,
+ * and says which tokens are trained on.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_TOKEN_FILE_H
 #define MUSTER_TOKEN_FILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "err.h"
@@ -16,8 +18,14 @@
 #define TOKEN_FILE_MAX    ((uint64_t)INT32_MAX) /* tokens in one file */
 #define TOKEN_FILE_SMALL  65536 /* a vocabulary of at most so many tokens fits into 16 bits */
 
+/* Marks of a token in a file that has them. */
+#define TOKEN_BEGINS (INT32_C(1) << 29) /* the first one of a document */
+#define TOKEN_MUTED  (INT32_C(1) << 28) /* read, but not learnt: of a question */
+#define TOKEN_ID     (TOKEN_MUTED - 1)
+
 struct token_file {
     int      width; /* bytes of a token: 2 or 4 */
+    bool     has_marks;
     uint64_t tokens;
 };
 

@@ -46,7 +46,7 @@ int model_run_fit(struct model *model, int sequences, int length, struct error *
 void model_run_needs(struct model *model, int sequences, int length, size_t *bytes,
                      size_t *parked)
 {
-    const size_t      row = (size_t)(model->config.vocabulary + 5 * model->config.width);
+    const size_t      row = (size_t)model->config.vocabulary + 5 * (size_t)model->config.width;
     struct model_run *run = model->run, plan = { .is_plan = true };
     int               rows = sequences * length;
 

@@ -18,6 +18,8 @@
 #include "xalloc.h"
 
 #define PART_SIZE ((size_t)1 << 20) /* bytes; a part ends at the next cut */
+#define PARTS     4   /* of a text at a time, for each thread */
+#define TEXTS     256 /* of their own at a time */
 
 struct crew {
     const struct tokenizer *tokenizer;
@@ -31,7 +33,7 @@ struct crew {
         int           rc; /* of encoder_add_part() */
         struct error  err;
     } *part;
-    int parts;
+    int parts, texts; /* so many of part[] are used for them */
 };
 
 static int    plan(struct crew *crew, const char *text, size_t size, size_t *end);
@@ -39,6 +41,8 @@ static size_t next_cut(const struct crew *crew, const char *text, size_t size, s
 static void   encode(struct crew *crew, int count, unsigned how);
 static int    thread_number(void);
 static void   encode_part(struct encoder *encoder, struct part *part, unsigned how);
+static void   encode_text(struct encoder *encoder, const struct crew_text *text,
+                          struct part *part);
 static size_t extend(struct crew *crew, const char *text, size_t size, int number, int count,
                      size_t end);
 static void   set_end(struct part *part, const char *text, size_t size, size_t end);
@@ -56,8 +60,9 @@ struct crew *crew_new(const struct tokenizer *tokenizer)
     crew->encoder = xcalloc((size_t)crew->threads, sizeof(struct encoder *));
     for (i = 0; i < crew->threads; i++)
         crew->encoder[i] = encoder_new(tokenizer);
-    crew->parts = 4 * crew->threads;
-    crew->part = xcalloc((size_t)crew->parts, sizeof *crew->part);
+    crew->parts = PARTS * crew->threads;
+    crew->texts = crew->parts > TEXTS ? crew->parts : TEXTS;
+    crew->part = xcalloc((size_t)crew->texts, sizeof *crew->part);
     return crew;
 }
 
@@ -69,7 +74,7 @@ void crew_free(struct crew *crew)
         return;
     for (i = 0; i < crew->threads; i++)
         encoder_free(crew->encoder[i]);
-    for (i = 0; i < crew->parts; i++)
+    for (i = 0; i < crew->texts; i++)
         tokens_clear(&crew->part[i].tokens);
     free(crew->encoder);
     free(crew->part);
@@ -194,30 +199,31 @@ static size_t extend(struct crew *crew, const char *text, size_t size, int numbe
     return end;
 }
 
-int crew_encode_all(struct crew *crew, const struct text_piece *texts, int count, unsigned how,
-                    crew_take *take, void *arg, int *failed, struct error *err)
+int crew_encode_all(struct crew *crew, const struct crew_text *texts, int count,
+                    crew_take_text *take, void *arg, int *failed, struct error *err)
 {
     int i, first, more;
 
     for (first = 0; first < count; first += more) {
-        more = count - first < crew->parts ? count - first : crew->parts;
-        for (i = 0; i < more; i++) {
-            const struct text_piece *text = &texts[first + i];
-            struct part             *part = &crew->part[i];
-
-            part->text = text->text;
-            part->size = text->size;
-            part->ahead = 0;
-            part->is_first = part->is_last = true;
-        }
-        encode(crew, more, how);
+        more = count - first < crew->texts ? count - first : crew->texts;
+#pragma omp parallel for schedule(dynamic, 8) num_threads(crew->threads)
+        for (i = 0; i < more; i++)
+            encode_text(crew->encoder[thread_number()], &texts[first + i], &crew->part[i]);
         for (i = 0; i < more; i++) {
             *failed = first + i;
             if (crew->part[i].rc < 0)
                 return err_set(err, "%s", crew->part[i].err.text);
-            if (take(arg, &crew->part[i].tokens, err) < 0)
+            if (take(arg, first + i, &crew->part[i].tokens, err) < 0)
                 return -1;
         }
     }
     return 0;
+}
+
+static void encode_text(struct encoder *encoder, const struct crew_text *text,
+                        struct part *part)
+{
+    part->tokens.count = 0;
+    part->rc = encoder_add_pieces(encoder, text->piece, text->pieces, text->how, &part->tokens,
+                                  &part->err);
 }

@@ -20,9 +20,19 @@ typedef int crew_take(void *arg, const struct tokens *tokens, struct error *err)
 int crew_encode(struct crew *crew, const char *text, size_t size, unsigned how, crew_take *take,
                 void *arg, struct error *err);
 
-/* Encodes texts of their own. On a failure, failed is the number of the first text that cannot be
- * encoded; all before it have been given to take, which is called once for each. */
-int crew_encode_all(struct crew *crew, const struct text_piece *texts, int count, unsigned how,
-                    crew_take *take, void *arg, int *failed, struct error *err);
+/* A text of its own, in pieces; how: as for encoder_add_pieces(). */
+struct crew_text {
+    const struct text_piece *piece;
+    int                      pieces;
+    unsigned                 how;
+};
+
+/* Receives the tokens of text number n, with the pieces in which they begin. */
+typedef int crew_take_text(void *arg, int n, const struct tokens *tokens, struct error *err);
+
+/* Encodes texts. On a failure, *failed is the number of the text that could not be encoded or taken;
+ * all before it have been taken. */
+int crew_encode_all(struct crew *crew, const struct crew_text *texts, int count,
+                    crew_take_text *take, void *arg, int *failed, struct error *err);
 
 #endif

@@ -114,7 +114,7 @@ int encoder_add_part(struct encoder *encoder, const char *text, size_t size, siz
 int encoder_add_pieces(struct encoder *encoder, const struct text_piece *pieces, int count,
                        unsigned how, struct tokens *tokens, struct error *err)
 {
-    const size_t room = (size_t)count * sizeof *encoder->begins;
+    const size_t room = ((size_t)count + 1) * sizeof *encoder->begins;
     int          i;
 
     encoder->begins = xrealloc(encoder->begins, room);

@@ -17,11 +17,10 @@
 
 #define CONFIG_MAX ((size_t)1 << 24) /* bytes */
 
-static char *config_beside(const char *tokenizer);
-
 int token_names_find(const char *tokenizer, const char *key, char **token, struct error *err)
 {
-    char         *path = config_beside(tokenizer), *text = NULL;
+    char         *dir = token_names_directory(tokenizer), *text = NULL;
+    char         *path = xasprintf("%s/tokenizer_config.json", dir);
     json_t       *config = NULL;
     const json_t *value;
     json_error_t  at;
@@ -43,16 +42,16 @@ int token_names_find(const char *tokenizer, const char *key, char **token, struc
     json_decref(config);
     free(text);
     free(path);
+    free(dir);
     return rc;
 }
 
-static char *config_beside(const char *tokenizer)
+char *token_names_directory(const char *tokenizer)
 {
     const char *slash = strrchr(tokenizer, '/');
     struct stat is;
 
     if (stat(tokenizer, &is) == 0 && S_ISDIR(is.st_mode))
-        return xasprintf("%s/tokenizer_config.json", tokenizer);
-    return xasprintf("%.*s%stokenizer_config.json", slash != NULL ? (int)(slash - tokenizer) : 0,
-                     tokenizer, slash != NULL ? "/" : "");
+        return xstrdup(tokenizer);
+    return slash == NULL ? xstrdup(".") : xstrndup(tokenizer, (size_t)(slash - tokenizer) + 1);
 }

@@ -11,4 +11,8 @@
  * such file. -1 with "FILE: reason" in err if the file is broken. */
 int token_names_find(const char *tokenizer, const char *key, char **token, struct error *err);
 
+/* Returns the directory of a tokenizer, which may be given as its tokenizer.json; the caller frees
+ * it. */
+char *token_names_directory(const char *tokenizer);
+
 #endif

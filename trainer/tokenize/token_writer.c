@@ -25,10 +25,11 @@ static int  fail(const struct token_writer *writer, const char *why, struct erro
 static void name_file(const char *dir, int number, char path[PATH_MAX]);
 
 int token_writer_open(struct token_writer *writer, const char *dir, int words, uint64_t most,
-                      struct error *err)
+                      bool has_marks, struct error *err)
 {
     *writer = (struct token_writer){ .dir = dir, .most = most, .fd = -1 };
-    writer->file.width = words <= TOKEN_FILE_SMALL ? 2 : 4;
+    writer->file.width = words <= TOKEN_FILE_SMALL && !has_marks ? 2 : 4;
+    writer->file.has_marks = has_marks;
     writer->part = xasprintf("%s.part", dir);
     if (rmdir(dir) < 0 && errno != ENOENT)
         return err_set(err, "%s: %s: remove it, or write to another directory", dir,
@@ -77,6 +78,15 @@ int token_writer_add(struct token_writer *writer, const int32_t *tokens, size_t 
         writer->tokens += more;
     }
     return 0;
+}
+
+int token_writer_add_document(struct token_writer *writer, const int32_t *tokens, size_t count,
+                              struct error *err)
+{
+    if (writer->fd >= 0 && writer->file.tokens > 0 &&
+        count > writer->most - writer->file.tokens && end_file(writer, err) < 0)
+        return -1;
+    return token_writer_add(writer, tokens, count, err);
 }
 
 static int begin_file(struct token_writer *writer, struct error *err)

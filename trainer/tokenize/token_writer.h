@@ -25,9 +25,13 @@ struct token_writer {
 /* words: of the tokenizer. -1 with err, also if dir is there and not empty. What an interrupted run
  * left in DIR.part is removed. Call token_writer_close() also after a failure. */
 int  token_writer_open(struct token_writer *writer, const char *dir, int words, uint64_t most,
-                       struct error *err);
+                       bool has_marks, struct error *err);
 int  token_writer_add(struct token_writer *writer, const int32_t *tokens, size_t count,
                       struct error *err);
+/* The same for the tokens of one document, which are in one file; only if it is longer than a file may
+ * be, in several. */
+int  token_writer_add_document(struct token_writer *writer, const int32_t *tokens, size_t count,
+                               struct error *err);
 /* Writes the last file and gives the directory its name. */
 int  token_writer_finish(struct token_writer *writer, struct error *err);
 /* Removes the files, if they have not been finished. */

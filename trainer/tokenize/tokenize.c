@@ -19,9 +19,9 @@
 #include <jansson.h>
 
 #include "data/file_list.h"
+#include "data/record_file.h"
 #include "number.h"
 #include "text/crew.h"
-#include "text/token_names.h"
 #include "text/tokenizer.h"
 #include "tokenize/token_writer.h"
 #include "xalloc.h"
@@ -30,15 +30,18 @@ enum { TOKENIZE_OK, TOKENIZE_FAILED, TOKENIZE_USAGE, TOKENIZE_HELP = -2 };
 
 struct tokenize {
     const char *tokenizer_path, *data, *output; /* data, output: NULL with show */
-    const char *end; /* the token after each document; NULL: as in tokenizer_config.json */
-    int64_t     shard_tokens;
-    bool        show;
+    const char *end; /* the token after each text; NULL: as in tokenizer_config.json */
+    const char *chat_template; /* of records; NULL: the tokenizer's */
+    int64_t     shard_tokens, bad_lines;
+    bool        show, learns_all;
 
-    struct tokenizer   *tokenizer;
-    struct crew        *crew;
-    struct token_writer writer;
-    int32_t             end_id; /* -1: none */
-    int64_t             documents;
+    struct tokenizer    *tokenizer;
+    struct crew         *crew;
+    struct chat_template chat;
+    struct record_file   records; /* its end_id also for texts */
+    struct token_writer  writer;
+    bool                 has_marks; /* the data has records */
+    int64_t              documents;
 };
 
 static const struct option longs[] = {
@@ -46,6 +49,9 @@ static const struct option longs[] = {
     { "data", required_argument, NULL, 'd' },
     { "output", required_argument, NULL, 'o' },
     { "end", required_argument, NULL, 'e' },
+    { "chat-template", required_argument, NULL, 'c' },
+    { "learn", required_argument, NULL, 'l' },
+    { "bad-lines", required_argument, NULL, 'b' },
     { "shard-tokens", required_argument, NULL, 'n' },
     { "show", no_argument, NULL, 's' },
     { "help", no_argument, NULL, 'h' },
@@ -56,8 +62,12 @@ static int  parse(struct tokenize *tokenize, int argc, char **argv, struct error
 static int  set(struct tokenize *tokenize, int option, const char *value, struct error *err);
 static void print_help(FILE *out);
 static int  write_shards(struct tokenize *tokenize, struct error *err);
-static int  find_end(struct tokenize *tokenize, struct error *err);
-static int  add_all(struct tokenize *tokenize, struct error *err);
+static int  check_kinds(struct tokenize *tokenize, const struct strlist *files,
+                        struct error *err);
+static int  find_names(struct tokenize *tokenize, struct error *err);
+static int  add_all(struct tokenize *tokenize, const struct strlist *files, struct error *err);
+static int  finish(struct tokenize *tokenize, struct error *err);
+static int  take_record(void *arg, const int32_t *tokens, size_t count, struct error *err);
 static int  add_file(struct tokenize *tokenize, const char *path, struct error *err);
 static int  add_document(struct tokenize *tokenize, int fd, size_t size, struct error *err);
 static int  take(void *arg, const struct tokens *tokens, struct error *err);
@@ -68,7 +78,7 @@ static int  show_line(struct encoder *encoder, const char *line, size_t size, FI
 
 int tokenize_main(int argc, char **argv)
 {
-    struct tokenize tokenize = { .shard_tokens = 100 * 1000 * 1000, .end_id = -1 };
+    struct tokenize tokenize = { .shard_tokens = 100 * 1000 * 1000 };
     struct error    err;
     int             rc = parse(&tokenize, argc, argv, &err);
 
@@ -128,11 +138,20 @@ static int set(struct tokenize *tokenize, int option, const char *value, struct 
     case 'd': tokenize->data = value; return 0;
     case 'o': tokenize->output = value; return 0;
     case 'e': tokenize->end = value; return 0;
+    case 'c': tokenize->chat_template = value; return 0;
     case 's': tokenize->show = true; return 0;
+    case 'l':
+        tokenize->learns_all = strcmp(value, "all") == 0;
+        return tokenize->learns_all || strcmp(value, "answers") == 0
+                   ? 0 : err_set(err, "--learn %.60s: must be answers or all", value);
+    case 'b':
+        if (parse_number(value, 0, INT64_MAX, &tokenize->bad_lines, &why) == 0)
+            return 0;
+        return err_set(err, "--bad-lines: %s", why.text);
     default:
-        if (parse_number(value, 1, (int64_t)TOKEN_FILE_MAX, &tokenize->shard_tokens, &why) < 0)
-            return err_set(err, "--shard-tokens: %s", why.text);
-        return 0;
+        if (parse_number(value, 1, (int64_t)TOKEN_FILE_MAX, &tokenize->shard_tokens, &why) == 0)
+            return 0;
+        return err_set(err, "--shard-tokens: %s", why.text);
     }
 }
 
@@ -140,14 +159,18 @@ static void print_help(FILE *out)
 {
     fputs("Usage: muster-train tokenize --tokenizer PATH --data PATH --output DIR [OPTION…]\n"
           "       muster-train tokenize --tokenizer PATH --show\n\n"
-          "Writes text as token shards, which --data of a training reads; or shows the tokens\n"
-          "of JSON strings.\n\n"
+          "Writes text or records as token shards, which --data of a training reads; or shows\n"
+          "the tokens of JSON strings.\n\n"
           "  --tokenizer PATH        tokenizer.json, or a directory that has one\n"
-          "  --data PATH             UTF-8 text: a file or a directory; each file is a\n"
-          "                          document\n"
+          "  --data PATH             UTF-8 text, each file a document; or records (.jsonl,\n"
+          "                          .json), each a document; a file or a directory\n"
           "  --output DIR            the shards' directory, which must not be there yet\n"
-          "  --end TOKEN             token after each document, or none [eos_token in\n"
+          "  --end TOKEN             token after each text, or none [eos_token in\n"
           "                          tokenizer_config.json]\n"
+          "  --chat-template NAME    how records become text: chatml, llama3 ... (the manual\n"
+          "                          has all) or none [the tokenizer's]\n"
+          "  --learn WHAT            of records: answers, or all [answers]\n"
+          "  --bad-lines N           leave out up to N records that are broken [0]\n"
           "  --shard-tokens N        tokens in one shard [100000000]\n"
           "  --show                  for each line of standard input, a JSON string, write\n"
           "                          a JSON array of its tokens\n"
@@ -162,64 +185,107 @@ static void print_help(FILE *out)
 static int write_shards(struct tokenize *tokenize, struct error *err)
 {
     struct token_writer *writer = &tokenize->writer;
-    int                  rc;
+    struct strlist       files;
+    int                  rc = file_list_read(&files, tokenize->data, err);
 
-    if (find_end(tokenize, err) < 0)
-        return -1;
-    rc = token_writer_open(writer, tokenize->output, tokenizer_words(tokenize->tokenizer),
-                           (uint64_t)tokenize->shard_tokens, err);
-    if (rc == 0) {
-        tokenize->crew = crew_new(tokenize->tokenizer);
-        rc = add_all(tokenize, err);
-        crew_free(tokenize->crew);
-    }
+    if (rc == 0)
+        rc = check_kinds(tokenize, &files, err);
+    if (rc == 0)
+        rc = find_names(tokenize, err);
+    if (rc == 0)
+        rc = token_writer_open(writer, tokenize->output, tokenizer_words(tokenize->tokenizer),
+                               (uint64_t)tokenize->shard_tokens, tokenize->has_marks, err);
+    if (rc == 0)
+        rc = add_all(tokenize, &files, err);
     if (rc == 0 && writer->tokens == 0)
         rc = err_set(err, "%s: has no text", tokenize->data);
-    if (rc == 0) {
-        printf("%" PRId64 " %s, %" PRIu64 " tokens of %d bytes in %d %s of %s\n",
-               tokenize->documents, tokenize->documents == 1 ? "document" : "documents",
-               writer->tokens, writer->file.width, writer->files,
-               writer->files == 1 ? "shard" : "shards", tokenize->output);
-        rc = token_writer_finish(writer, err);
-    }
+    if (rc == 0)
+        rc = finish(tokenize, err);
     token_writer_close(writer);
-    return rc;
-}
-
-/* Finds the token after each document. */
-static int find_end(struct tokenize *tokenize, struct error *err)
-{
-    char *token = NULL;
-    int   rc = 0;
-
-    if (tokenize->end != NULL && strcmp(tokenize->end, "none") == 0)
-        return 0;
-    if (tokenize->end != NULL)
-        token = xstrdup(tokenize->end);
-    else if (tokenizer_ends_texts(tokenize->tokenizer))
-        return 0;
-    else if (token_names_find(tokenize->tokenizer_path, "eos_token", &token, err) < 0)
-        return -1;
-    if (token == NULL)
-        rc = err_set(err, "%s: no tokenizer_config.json with eos_token is beside it: give --end "
-                          "TOKEN, for the end of each document, or --end none",
-                     tokenize->tokenizer_path);
-    else if ((tokenize->end_id = tokenizer_id(tokenize->tokenizer, token)) < 0)
-        rc = err_set(err, "%s: has no token '%.60s'", tokenize->tokenizer_path, token);
-    free(token);
-    return rc;
-}
-
-static int add_all(struct tokenize *tokenize, struct error *err)
-{
-    struct strlist files;
-    size_t         i;
-    int            rc = file_list_read(&files, tokenize->data, err);
-
-    for (i = 0; i < files.count && rc == 0; i++)
-        rc = add_file(tokenize, files.item[i], err);
+    chat_template_clear(&tokenize->chat);
     strlist_clear(&files);
     return rc;
+}
+
+/* Finds out whether the files are records; all must be, or none. */
+static int check_kinds(struct tokenize *tokenize, const struct strlist *files,
+                       struct error *err)
+{
+    size_t i;
+
+    tokenize->has_marks = file_is_json(files->item[0]);
+    for (i = 1; i < files->count; i++)
+        if (file_is_json(files->item[i]) != tokenize->has_marks)
+            return err_set(err, "%s: has records and texts: put them into directories of their own",
+                           tokenize->data);
+    return 0;
+}
+
+/* Finds the chat template, and the token after each text. */
+static int find_names(struct tokenize *tokenize, struct error *err)
+{
+    struct record_file *records = &tokenize->records;
+
+    records->template = &tokenize->chat;
+    records->learns_all = tokenize->learns_all;
+    records->bad_max = tokenize->bad_lines;
+    if (chat_of_tokenizer(tokenize->tokenizer, tokenize->tokenizer_path,
+                          tokenize->has_marks ? tokenize->chat_template : "none", &tokenize->chat,
+                          &records->end_id, err) < 0)
+        return -1;
+    if (tokenize->end != NULL && strcmp(tokenize->end, "none") == 0)
+        records->end_id = -1;
+    else if (tokenize->end != NULL) {
+        records->end_id = tokenizer_id(tokenize->tokenizer, tokenize->end);
+        if (records->end_id < 0)
+            return err_set(err, "%s: has no token '%.60s'", tokenize->tokenizer_path,
+                           tokenize->end);
+    } else if (!tokenize->has_marks && records->end_id < 0 &&
+               !tokenizer_ends_texts(tokenize->tokenizer))
+        return err_set(err, "%s: no tokenizer_config.json with eos_token is beside it: give --end "
+                            "TOKEN, for the end of each text, or --end none",
+                       tokenize->tokenizer_path);
+    return 0;
+}
+
+static int add_all(struct tokenize *tokenize, const struct strlist *files, struct error *err)
+{
+    size_t i;
+    int    rc = 0;
+
+    tokenize->crew = tokenize->records.crew = crew_new(tokenize->tokenizer);
+    for (i = 0; i < files->count && rc == 0; i++)
+        rc = tokenize->has_marks
+                 ? record_file_read(&tokenize->records, files->item[i], take_record, tokenize, err)
+                 : add_file(tokenize, files->item[i], err);
+    crew_free(tokenize->crew);
+    return rc;
+}
+
+static int finish(struct tokenize *tokenize, struct error *err)
+{
+    struct token_writer *writer = &tokenize->writer;
+    const int            files = writer->files;
+
+    if (token_writer_finish(writer, err) < 0)
+        return -1;
+    printf("%" PRId64 " %s, %" PRIu64 " tokens of %d bytes in %d %s of %s\n",
+           tokenize->documents, tokenize->documents == 1 ? "document" : "documents",
+           writer->tokens, writer->file.width, files, files == 1 ? "shard" : "shards",
+           tokenize->output);
+    if (tokenize->has_marks)
+        printf("chat template: %s\n", chat_template_name(&tokenize->chat));
+    if (tokenize->records.bad > 0)
+        printf("without %" PRId64 " broken lines\n", tokenize->records.bad);
+    return 0;
+}
+
+static int take_record(void *arg, const int32_t *tokens, size_t count, struct error *err)
+{
+    struct tokenize *tokenize = arg;
+
+    tokenize->documents++;
+    return token_writer_add_document(&tokenize->writer, tokens, count, err);
 }
 
 static int add_file(struct tokenize *tokenize, const char *path, struct error *err)
@@ -233,9 +299,6 @@ static int add_file(struct tokenize *tokenize, const char *path, struct error *e
         rc = err_set(&why, "%s", strerror(errno));
     else if (!S_ISREG(is.st_mode))
         rc = err_set(&why, "not a regular file");
-    else if (file_is_json(path))
-        rc = err_set(&why, "records in JSON are not supported yet: write their texts to files "
-                           "whose names do not end so");
     else
         rc = add_document(tokenize, fd, (size_t)is.st_size, &why);
     if (fd >= 0)
@@ -246,7 +309,8 @@ static int add_file(struct tokenize *tokenize, const char *path, struct error *e
 /* The file is mapped, so that its size does not matter. */
 static int add_document(struct tokenize *tokenize, int fd, size_t size, struct error *err)
 {
-    const struct tokens end = { .id = &tokenize->end_id, .count = tokenize->end_id >= 0 };
+    const struct tokens end = { .id = &tokenize->records.end_id,
+                                .count = tokenize->records.end_id >= 0 };
     char               *text;
     int                 rc;
 

@@ -27,6 +27,8 @@ int evaluation_open(struct evaluation *evaluation, const char *path, int64_t seq
         return -1;
     if (evaluation->samples.data->samples == 0)
         return err_set(err, "--eval-data %s: it has no sample of %d tokens", path, length);
+    if (samples_have_documents(&evaluation->samples))
+        evaluation->begins = xcalloc(count, sizeof *evaluation->begins);
     return world_agree(world, samples_hash(&evaluation->samples), path, err);
 }
 
@@ -37,6 +39,7 @@ void evaluation_close(struct evaluation *evaluation)
     samples_close(&evaluation->samples);
     free(evaluation->tokens);
     free(evaluation->targets);
+    free(evaluation->begins);
     evaluation->model = NULL;
 }
 
@@ -71,7 +74,8 @@ static int run_all(struct evaluation *evaluation, double sums[2], struct error *
     struct model_batch  batch = { .sequences = (int)sequences,
                                   .length = evaluation->samples.length,
                                   .tokens = evaluation->tokens,
-                                  .targets = evaluation->targets };
+                                  .targets = evaluation->targets,
+                                  .begins = evaluation->begins };
     double              sum;
     uint64_t            first;
     int                 targets;
@@ -98,15 +102,19 @@ static int take_samples(struct evaluation *evaluation, uint64_t first, struct er
     for (i = 0; i < evaluation->sequences; i++) {
         int32_t *tokens = evaluation->tokens + i * length;
         int32_t *targets = evaluation->targets + i * length;
+        int32_t *begins = evaluation->begins != NULL ? evaluation->begins + i * length : NULL;
 
         if (first + (uint64_t)i < evaluation->samples.data->samples) {
-            if (samples_take(&evaluation->samples, first + (uint64_t)i, tokens, targets, err) < 0)
+            if (samples_take(&evaluation->samples, first + (uint64_t)i, tokens, targets,
+                             begins, err) < 0)
                 return -1;
             continue;
         }
         for (j = 0; j < length; j++) {
             tokens[j] = 0;
             targets[j] = -1;
+            if (begins != NULL)
+                begins[j] = 0;
         }
     }
     return 0;

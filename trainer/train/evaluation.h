@@ -17,6 +17,7 @@ struct evaluation {
     struct world  *world;
     int64_t        sequences; /* of a pass */
     int32_t       *tokens, *targets;
+    int32_t       *begins; /* NULL: the samples have no documents */
 };
 
 /* Opens the samples of a file or directory, with text as for samples_open(). All ranks call these functions. -1 with err. Close it

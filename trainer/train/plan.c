@@ -9,6 +9,7 @@
 
 static void print_shape(const struct train *train, FILE *out);
 static void print_sources(const struct train *train, FILE *out);
+static void print_documents(const struct train *train, const struct data *data, FILE *out);
 static void print_weights(const struct train *train, bool is_resumed, FILE *out);
 static void print_origin(const struct train *train, const char *dir, bool is_resumed, FILE *out);
 static void print_learning(const struct train *train, FILE *out);
@@ -42,6 +43,7 @@ static void print_sources(const struct train *train, FILE *out)
 {
     const bool is_resumed = train->state.step > 0;
     const bool is_adapter = train->tuning.lora.rank > 0;
+    const struct data *data = train->samples.data;
 
     fputs("weights: ", out);
     print_weights(train, is_resumed && !is_adapter, out);
@@ -55,12 +57,29 @@ static void print_sources(const struct train *train, FILE *out)
     }
     if (train->source.path != NULL)
         fprintf(out, "; tokenizer: %s", train->source.path);
+    if (train->source.has_chat)
+        fprintf(out, "; chat template: %s", chat_template_name(&train->source.chat));
     fprintf(out, "; data: %s, %llu samples of %d tokens", train->options.data,
-            (unsigned long long)train->samples.data->samples, train->samples.length);
+            (unsigned long long)data->samples, train->samples.length);
+    if (data->has_documents)
+        print_documents(train, data, out);
     if (train->options.eval_data != NULL)
         fprintf(out, "; evaluation: %s, %llu samples", train->options.eval_data,
                 (unsigned long long)train->evaluation.samples.data->samples);
     fputc('\n', out);
+}
+
+static void print_documents(const struct train *train, const struct data *data, FILE *out)
+{
+    fprintf(out, ", from %zu records", data->documents);
+    if (data->cut > 0)
+        fprintf(out, ", %llu of them cut by %llu tokens", (unsigned long long)data->cut,
+                (unsigned long long)data->cut_tokens);
+    if (data->silent > 0)
+        fprintf(out, ", without %llu of which nothing is learnt",
+                (unsigned long long)data->silent);
+    if (train->source.records.bad > 0)
+        fprintf(out, ", without %lld broken lines", (long long)train->source.records.bad);
 }
 
 static void print_weights(const struct train *train, bool is_resumed, FILE *out)

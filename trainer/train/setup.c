@@ -354,9 +354,11 @@ static int open_samples(struct train *train, const struct data_text *text, struc
     const struct data_seen      seen = { train->state.samples, train->state.shards };
 
     train->source = (struct text_source){
-        .option = options->tokenizer, .model = train->from,
+        .option = options->tokenizer, .template = options->chat_template, .model = train->from,
         .is_loaded = train->has_weights,
         .is_masked = model_is_masked(shape), .vocabulary = shape->vocabulary,
+        .records = { .learns_all = strcmp(options->learn, "all") == 0,
+                     .bad_max = options->bad_lines, .is_quiet = train->world.rank > 0 },
     };
     if (samples_open(&train->samples, options->data, (int)options->length, model_is_masked(shape),
                      shape->vocabulary, train->state.seed, text, err) < 0)

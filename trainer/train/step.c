@@ -35,6 +35,8 @@ void step_init(struct step *step)
 
     step->tokens = xcalloc(count, sizeof *step->tokens);
     step->targets = xcalloc(count, sizeof *step->targets);
+    if (samples_have_documents(step->samples))
+        step->begins = xcalloc(count, sizeof *step->begins);
     step->first = xcalloc((size_t)config->accumulation_steps, sizeof *step->first);
     step->model->hooks = (struct model_hooks){ .arg = step, .enter = enter, .leave = leave,
                                                .done = done };
@@ -44,8 +46,9 @@ void step_clear(struct step *step)
 {
     free(step->tokens);
     free(step->targets);
+    free(step->begins);
     free(step->first);
-    step->tokens = step->targets = NULL;
+    step->tokens = step->targets = step->begins = NULL;
     step->first = NULL;
 }
 
@@ -104,7 +107,8 @@ static int take_samples(struct step *step, struct error *err)
             return -1;
         for (i = 0; i < micro; i++, at += length)
             if (samples_take(step->samples, step->first[pass] + (uint64_t)i, step->tokens + at,
-                             step->targets + at, err) < 0)
+                             step->targets + at,
+                             step->begins != NULL ? step->begins + at : NULL, err) < 0)
                 return -1;
     }
     step->target_count = 0;
@@ -161,6 +165,7 @@ static struct model_batch begin_pass(struct step *step, int64_t pass)
         .sample = step->first[pass],
         .tokens = step->tokens + pass * sequences * length,
         .targets = step->targets + pass * sequences * length,
+        .begins = step->begins != NULL ? step->begins + pass * sequences * length : NULL,
     };
 }
 

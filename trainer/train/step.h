@@ -44,6 +44,7 @@ struct step {
 
     /* ---- Private to step.c. Sums over all ranks are pending there while layers compute. */
     int32_t *tokens, *targets; /* of all passes */
+    int32_t *begins;           /* NULL: the samples have no documents */
     uint64_t *first;           /* number of each pass's first sample */
     double   target_count;
     uint64_t target_mark;

@@ -34,11 +34,18 @@ static const struct option_row {
       "gpt2, bert, qwen2.5-0.5b ... (the manual has all), or\n"
       "a directory with config.json and maybe weights" },
     { "data", KIND_TEXT, FIELD(data), 0, 0, NULL, "PATH",
-      "text, or token shards (.bin, see tokenize --help);\n"
-      "a file, or a directory" },
+      "text, records (.jsonl, .json), or token shards\n"
+      "(.bin, see tokenize --help); a file or a directory" },
     { "tokenizer", KIND_TEXT, FIELD(tokenizer), 0, 0, NULL, "PATH",
       "tokenizer.json for text, or bytes: each is a token\n"
       "[the model's; without one, bytes]" },
+    { "chat-template", KIND_TEXT, FIELD(chat_template), 0, 0, NULL, "NAME",
+      "how records become text: chatml, llama3 ...\n"
+      "(the manual has all) or none [the tokenizer's]" },
+    { "learn", KIND_TEXT, FIELD(learn), 0, 0, "answers", "WHAT",
+      "of records: answers, or all" },
+    { "bad-lines", KIND_NUMBER, FIELD(bad_lines), 0, INT64_MAX, "0", "N",
+      "leave out up to N records that are broken" },
     { "data-shards", KIND_SWITCH, FIELD(data_shards), 0, 0, NULL, NULL,
       "take the samples that muster assigns" },
     { "eval-data", KIND_TEXT, FIELD(eval_data), 0, 0, NULL, "PATH",
@@ -196,6 +203,8 @@ static int judge(const struct train_options *options, struct error *err)
         return err_set(err, "--lr-scale %.60s: must be none or ranks", options->lr_scale);
     if (options->print_config)
         return TRAIN_OPTIONS_RUN;
+    if (strcmp(options->learn, "answers") != 0 && strcmp(options->learn, "all") != 0)
+        return err_set(err, "--learn %.60s: must be answers or all", options->learn);
     if (strcmp(options->device, "auto") != 0 && strcmp(options->device, "cpu") != 0 &&
         strcmp(options->device, "cuda") != 0)
         return err_set(err, "--device %.60s: must be auto, cpu or cuda", options->device);

@@ -17,6 +17,9 @@ struct train_options {
     const char *model;          /* a name, or a directory with config.json and maybe weights */
     const char *data;           /* text or token shards */
     const char *tokenizer;      /* for text: a path, or "bytes"; NULL: the model's */
+    const char *chat_template;  /* for records: its name; NULL: the tokenizer's */
+    const char *learn;          /* of records: answers or all */
+    int64_t     bad_lines;      /* records that may be broken */
     const char *eval_data;      /* samples that are not trained; NULL: none */
     int64_t     eval_interval;  /* steps; 0: only at saves and at the end */
     bool        data_shards;    /* muster assigns the samples to the ranks */

@@ -80,10 +80,6 @@ run muster-train tokenize --tokenizer tokenizer --data bad --output other --end 
 is "what is not UTF-8: 1" "$rc" 1
 ok "... where" grep -q "bad: from byte 1 on: byte 4 is not UTF-8" err
 is "... and nothing stays" "$(ls -d other* 2>/dev/null)" ""
-echo '{"text": "a"}' >bad.jsonl
-run muster-train tokenize --tokenizer tokenizer --data bad.jsonl --output other --end none
-is "records in JSON: 1" "$rc" 1
-ok "... by name" grep -q "bad.jsonl: records in JSON are not supported yet" err
 run muster-train tokenize --tokenizer tokenizer
 is "without --data: 2" "$rc" 2
 

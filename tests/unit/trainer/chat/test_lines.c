@@ -194,72 +194,24 @@ static void test_longest(void **state)
     free(number);
 }
 
-static void test_names(void **state)
-{
-    static const char *const names[] = { "b.json", "a.JSONL", "c.txt", ".hidden" };
-    struct strlist files = { 0 };
-    struct error   err;
-    char           inside[4][128], expected[256];
-    size_t         i;
-
-    (void)state;
-    assert_int_equal(lines_files(&files, directory, &err), 0);
-    assert_int_equal(files.count, 1); /* of the tests before */
-    strlist_clear(&files);
-    unlink(path);
-    assert_int_equal(lines_files(&files, directory, &err), -1);
-    snprintf(expected, sizeof expected, "%s: no files", directory);
-    assert_string_equal(err.text, expected);
-    for (i = 0; i < 4; i++) {
-        snprintf(inside[i], sizeof inside[i], "%s/%s", directory, names[i]);
-        write_file(inside[i], "", 0);
-    }
-    assert_int_equal(lines_files(&files, directory, &err), 0);
-    assert_int_equal(files.count, 3);
-    assert_string_equal(files.item[0], inside[1]);
-    assert_string_equal(files.item[1], inside[0]);
-    assert_string_equal(files.item[2], inside[2]);
-    assert_true(lines_is_json(files.item[0]));
-    assert_true(lines_is_json(files.item[1]));
-    assert_false(lines_is_json(files.item[2]));
-    strlist_clear(&files);
-    for (i = 0; i < 4; i++)
-        unlink(inside[i]);
-}
-
 static void test_refused(void **state)
 {
-    struct strlist files = { 0 };
-    struct error   err;
-    char           packed[128], expected[256];
+    struct error err;
+    char         expected[256];
 
     (void)state;
-    assert_int_equal(lines_files(&files, "/nowhere", &err), -1);
-    assert_string_equal(err.text, "/nowhere: No such file or directory");
-    snprintf(packed, sizeof packed, "%s/a.jsonl.gz", directory);
-    write_file(packed, "", 0);
-    snprintf(expected, sizeof expected, "%s: .gz files are not supported: make JSON lines of it "
-                                        "(.jsonl)", packed);
-    assert_int_equal(lines_files(&files, packed, &err), -1);
-    assert_string_equal(err.text, expected);
-    assert_int_equal(lines_files(&files, directory, &err), -1);
-    assert_string_equal(err.text, expected);
-    unlink(packed);
     assert_null(lines_open(directory, &err));
     snprintf(expected, sizeof expected, "%s: not a regular file", directory);
     assert_string_equal(err.text, expected);
     assert_null(lines_open("/nowhere", &err));
     assert_string_equal(err.text, "/nowhere: No such file or directory");
-    assert_int_equal(files.count, 0);
-    strlist_clear(&files);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_files),   cmocka_unit_test(test_long_file),
-        cmocka_unit_test(test_longest), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_longest), cmocka_unit_test(test_refused),
     };
 
     return cmocka_run_group_tests(tests, make_directory, remove_directory);

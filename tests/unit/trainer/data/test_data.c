@@ -214,7 +214,7 @@ static void test_refused(void **state)
     assert_non_null(strstr(err.text, "version 1 is not supported, only 7"));
     write_text("talk.jsonl", 400);
     assert_null(data_open(inside("talk.jsonl"), 4, true, 1, NULL, &err));
-    assert_non_null(strstr(err.text, "talk.jsonl: records in JSON are not supported yet"));
+    assert_non_null(strstr(err.text, "talk.jsonl: records in JSON need a tokenizer"));
     unlink(inside("talk.jsonl"));
     write_bin("short.bin", 20240520, 2, 9, 9, 0);
     assert_null(data_open(inside("short.bin"), 4, true, 1, NULL, &err));
@@ -228,7 +228,7 @@ static void test_refused(void **state)
 
 static void write_wide(const char *name, const int32_t *tokens, int count)
 {
-    const struct token_file file = { 4, (uint64_t)count };
+    const struct token_file file = { 4, false, (uint64_t)count };
     struct error            err;
     const int               fd = open(inside(name), O_RDWR | O_CREAT | O_TRUNC, 0600);
 
@@ -262,12 +262,13 @@ static void test_wide(void **state)
 }
 
 /* Makes two tokens of each byte of a text, except of one that begins with "bytes". */
-static int double_bytes(void *arg, int fd, size_t size, int32_t **tokens, uint64_t *count,
-                        struct error *err)
+static int double_bytes(void *arg, const char *path, int fd, size_t size,
+                        struct data_encoded *encoded, struct error *err)
 {
     char   text[256];
     size_t i;
 
+    assert_non_null(path);
     ++*(int *)arg;
     assert_true(size <= sizeof text);
     assert_int_equal(file_pread(fd, text, size, 0, err), 0);
@@ -275,10 +276,10 @@ static int double_bytes(void *arg, int fd, size_t size, int32_t **tokens, uint64
         return 1;
     if (text[0] == 'x')
         return err_set(err, "will not");
-    *tokens = xcalloc(size, 2 * sizeof **tokens);
-    *count = 2 * size;
+    encoded->tokens = xcalloc(size, 2 * sizeof *encoded->tokens);
+    encoded->count = 2 * size;
     for (i = 0; i < 2 * size; i++)
-        (*tokens)[i] = 1000 + text[i / 2];
+        encoded->tokens[i] = 1000 + text[i / 2];
     return 0;
 }
 
