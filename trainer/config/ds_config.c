@@ -17,19 +17,21 @@
 #include "number.h"
 #include "xalloc.h"
 
-static int  check_all(struct ds_config *config, struct error *err);
-static int  check_precision(const struct ds_config *config, struct error *err);
-static int  check_zero(const struct ds_config *config, struct error *err);
+static void check_all(struct ds_config *config);
+static int  check_optimizer(struct ds_config *config, struct error *err);
+static int  check_precision(struct ds_config *config, struct error *err);
+static int  check_zero(struct ds_config *config, struct error *err);
 static int  check_offload(const struct ds_config *config, const char *section,
                           const struct ds_offload *offload, int64_t stage, struct error *err);
 static int  check_most(const struct ds_config *config, const char *path, int64_t value,
                        int64_t most, struct error *err);
 static struct ds_config *read_file(const char *path, const struct ds_given *given,
-                                   struct error *err);
+                                   struct strlist *problems, struct error *err);
 static struct ds_config *parse(const char *name, const char *text, size_t size,
-                               const struct ds_given *given, struct error *err);
+                               const struct ds_given *given, struct strlist *problems,
+                               struct error *err);
 static int  check_scheduler(struct ds_config *config, struct error *err);
-static int  check_elasticity(const struct ds_config *config, struct error *err);
+static int  check_elasticity(struct ds_config *config, struct error *err);
 static int  resolve_elastic(struct ds_config *config, int64_t world, struct error *err);
 static int  resolve_batch(struct ds_config *config, int64_t world, struct error *err);
 static int  complain(const struct ds_config *config, const char *path, struct error *err,
@@ -37,11 +39,11 @@ static int  complain(const struct ds_config *config, const char *path, struct er
 
 struct ds_config *ds_config_read(const char *path, struct error *err)
 {
-    return read_file(path, NULL, err);
+    return read_file(path, NULL, NULL, err);
 }
 
 static struct ds_config *read_file(const char *path, const struct ds_given *given,
-                                   struct error *err)
+                                   struct strlist *problems, struct error *err)
 {
     struct ds_config *config;
     size_t            size;
@@ -49,7 +51,7 @@ static struct ds_config *read_file(const char *path, const struct ds_given *give
 
     if (text == NULL)
         return NULL;
-    config = parse(path, text, size, given, err);
+    config = parse(path, text, size, given, problems, err);
     free(text);
     return config;
 }
@@ -57,22 +59,34 @@ static struct ds_config *read_file(const char *path, const struct ds_given *give
 struct ds_config *ds_config_parse(const char *name, const char *text, size_t size,
                                   struct error *err)
 {
-    return parse(name, text, size, NULL, err);
+    return parse(name, text, size, NULL, NULL, err);
 }
 
 static struct ds_config *parse(const char *name, const char *text, size_t size,
-                               const struct ds_given *given, struct error *err)
+                               const struct ds_given *given, struct strlist *problems,
+                               struct error *err)
 {
     struct ds_config *config = xcalloc(1, sizeof *config);
 
     config->read = ds_read_new(name);
     if (given != NULL)
         config->given = *given;
-    if (ds_read_values(config, text, size, given, err) < 0 || check_all(config, err) < 0) {
+    if (ds_read_values(config, text, size, given, err) < 0) {
         ds_config_free(config);
         return NULL;
     }
-    return config;
+    if (config->problems.count == 0)
+        check_all(config);
+    if (config->problems.count == 0)
+        return config;
+    if (problems != NULL)
+        strlist_append(problems, &config->problems);
+    if (problems == NULL || config->problems.count == 1)
+        err_set(err, "%s", config->problems.item[0]);
+    else
+        err_set(err, "%s: %zu problems, see above", name, config->problems.count);
+    ds_config_free(config);
+    return NULL;
 }
 
 void ds_config_free(struct ds_config *config)
@@ -81,6 +95,7 @@ void ds_config_free(struct ds_config *config)
         return;
     free((void *)config->elasticity.micro_batch_sizes);
     strlist_clear(&config->notes);
+    strlist_clear(&config->problems);
     ds_read_free(config->read);
     free(config);
 }
@@ -90,11 +105,22 @@ void ds_config_note(struct ds_config *config, const char *path, const char *text
     ds_read_note(config, path, text);
 }
 
-static int check_all(struct ds_config *config, struct error *err)
+/* Adds what contradicts itself to the problems. */
+static void check_all(struct ds_config *config)
 {
-    if (check_precision(config, err) < 0 || check_zero(config, err) < 0 ||
-        check_scheduler(config, err) < 0 || check_elasticity(config, err) < 0)
-        return -1;
+    static int (*const checks[])(struct ds_config *config, struct error *err) = {
+        check_precision, check_zero, check_scheduler, check_elasticity, check_optimizer,
+    };
+    struct error why;
+    size_t       i;
+
+    for (i = 0; i < sizeof checks / sizeof checks[0]; i++)
+        if (checks[i](config, &why) < 0)
+            strlist_add(&config->problems, why.text);
+}
+
+static int check_optimizer(struct ds_config *config, struct error *err)
+{
     config->optimizer.given = ds_read_has(config, "optimizer");
     config->optimizer.lr_is_given = ds_read_has(config, "optimizer.params.lr");
     if (config->optimizer.given && config->optimizer.type == DS_UNSET)
@@ -102,7 +128,7 @@ static int check_all(struct ds_config *config, struct error *err)
     return 0;
 }
 
-static int check_precision(const struct ds_config *config, struct error *err)
+static int check_precision(struct ds_config *config, struct error *err)
 {
     if (config->fp16.enabled && config->bf16.enabled)
         return complain(config, "bf16.enabled", err, "fp16 is enabled as well");
@@ -118,7 +144,7 @@ static int check_precision(const struct ds_config *config, struct error *err)
     return 0;
 }
 
-static int check_zero(const struct ds_config *config, struct error *err)
+static int check_zero(struct ds_config *config, struct error *err)
 {
     const struct ds_zero *zero = &config->zero;
 
@@ -198,7 +224,7 @@ static int check_scheduler(struct ds_config *config, struct error *err)
     return 0;
 }
 
-static int check_elasticity(const struct ds_config *config, struct error *err)
+static int check_elasticity(struct ds_config *config, struct error *err)
 {
     static const char *const batch[] = { "train_batch_size", "train_micro_batch_size_per_gpu",
                                          "gradient_accumulation_steps" };
@@ -225,10 +251,10 @@ static int complain(const struct ds_config *config, const char *path, struct err
 }
 
 struct ds_config *ds_config_read_for_run(const char *path, const struct ds_given *given,
-                                         struct error *err)
+                                         struct strlist *problems, struct error *err)
 {
     const char       *text = getenv("MUSTER_GRADIENT_ACCUMULATION_STEPS");
-    struct ds_config *config = read_file(path, given, err);
+    struct ds_config *config = read_file(path, given, problems, err);
     struct error      why;
     int64_t           steps;
 

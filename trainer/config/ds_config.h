@@ -117,6 +117,7 @@ struct ds_config {
     int64_t        wanted_steps; /* see ds_config_set_steps(); 0: not set */
     int64_t        own_steps; /* the accumulation steps without them; once resolved */
     struct strlist notes;       /* for the user, on ignored settings: "ds_config.json:7: ..." */
+    struct strlist problems;    /* why it cannot be used; empty once it has been read */
     struct ds_read *read;       /* the parsed file, for ds_config_print; owns all texts */
 };
 
@@ -127,9 +128,11 @@ struct ds_config *ds_config_parse(const char *name, const char *text, size_t siz
 void              ds_config_free(struct ds_config *config); /* NULL is fine */
 
 /* The same for a run, with what its command line gives (NULL: nothing). muster keeps the batch of
- * an elastic one by the accumulation steps in MUSTER_GRADIENT_ACCUMULATION_STEPS. */
+ * an elastic one by the accumulation steps in MUSTER_GRADIENT_ACCUMULATION_STEPS. All that is wrong
+ * in the file is added to problems, "FILE:LINE: reason" each; err has the only one, or their number.
+ */
 struct ds_config *ds_config_read_for_run(const char *path, const struct ds_given *given,
-                                         struct error *err);
+                                         struct strlist *problems, struct error *err);
 
 /* Sets scheduler.params.total_num_steps if the file says "auto". */
 void ds_config_set_total_steps(struct ds_config *config, int64_t steps);

@@ -32,6 +32,9 @@
 #define REFUSED(PATH, KIND, VALUE, NOTE) \
     { .path = PATH, .kind = KIND, .support = DS_REFUSED, .value = VALUE, .note = NOTE }
 #define SECTION(PATH) { .path = PATH, .kind = DS_SECTION, .value = "null" }
+/* Its keys are not in the table; and it says nothing of the mathematics. */
+#define REPORT(PATH, NOTE)                                                                     \
+    { .path = PATH, .kind = DS_FOREIGN, .support = DS_NO_EFFECT, .value = "null", .note = NOTE }
 #define FOREIGN(PATH) { .path = PATH, .kind = DS_FOREIGN, .support = DS_REFUSED, .value = "null" }
 
 #define BIT(TYPE) (1u << (TYPE))
@@ -219,14 +222,17 @@ const struct ds_row ds_table[] = {
     NO_EFFECT("zero_optimization.legacy_stage1", DS_BOOL, "false", "there is only one stage 1"),
     NO_EFFECT("zero_optimization.round_robin_gradients", DS_BOOL, "false",
               "partitions are contiguous"),
-    REFUSED("zero_optimization.zero_hpz_partition_size", DS_COUNT, "1", NULL),
+    NO_EFFECT("zero_optimization.zero_hpz_partition_size", DS_NATURAL, "1",
+              "parameters are divided among all ranks"),
     REFUSED("zero_optimization.zero_quantized_weights", DS_BOOL, "false", NULL),
     REFUSED("zero_optimization.zero_quantized_nontrainable_weights", DS_BOOL, "false", NULL),
     REFUSED("zero_optimization.zero_quantized_gradients", DS_BOOL, "false", NULL),
     FOREIGN("zero_optimization.zeropp_loco_param"),
     FOREIGN("zero_optimization.zenflow"),
-    REFUSED("zero_optimization.mics_shard_size", DS_INTEGER, "-1", NULL),
-    REFUSED("zero_optimization.mics_hierarchical_params_gather", DS_BOOL, "false", NULL),
+    NO_EFFECT("zero_optimization.mics_shard_size", DS_INTEGER, "-1",
+              "parameters are divided among all ranks"),
+    NO_EFFECT("zero_optimization.mics_hierarchical_params_gather", DS_BOOL, "false",
+              "parameters are divided among all ranks"),
     NO_EFFECT("zero_optimization.memory_efficient_linear", DS_BOOL, "true", ALWAYS),
     NO_EFFECT("zero_optimization.pipeline_loading_checkpoint", DS_BOOL, "false",
               "each rank reads its own share"),
@@ -260,10 +266,10 @@ const struct ds_row ds_table[] = {
     WORKS("csv_monitor.enabled", DS_BOOL, "false", csv_monitor.enabled),
     WORKS("csv_monitor.output_path", DS_TEXT, "\"\"", csv_monitor.output_path),
     WORKS("csv_monitor.job_name", DS_TEXT, "\"DeepSpeedJobName\"", csv_monitor.job_name),
-    FOREIGN("wandb"),
-    FOREIGN("comet"),
-    FOREIGN("flops_profiler"),
-    FOREIGN("comms_logger"),
+    REPORT("wandb", "csv_monitor and tensorboard write the figures"),
+    REPORT("comet", "csv_monitor and tensorboard write the figures"),
+    REPORT("flops_profiler", "wall_clock_breakdown shows where time goes"),
+    REPORT("comms_logger", "wall_clock_breakdown shows where time goes"),
     NO_EFFECT("monitor_config", DS_ANY, "null", "DeepSpeed derives it from the sections above"),
 
     SECTION("activation_checkpointing"),
@@ -306,8 +312,8 @@ const struct ds_row ds_table[] = {
     WORKS("elasticity.num_gpus_per_node", DS_COUNT, "1", elasticity.num_gpus_per_node),
     WORKS("elasticity.model_parallel_size", DS_COUNT, "1", elasticity.model_parallel_size),
 
-    FOREIGN("autotuning"),
-    FOREIGN("compile"),
+    REPORT("autotuning", "it is about DeepSpeed's launcher"),
+    REPORT("compile", PYTORCH),
     FOREIGN("compression_training"),
     FOREIGN("curriculum_learning"),
     FOREIGN("data_efficiency"),
@@ -318,7 +324,16 @@ const struct ds_row ds_table[] = {
     FOREIGN("progressive_layer_drop"),
     FOREIGN("quantize_training"),
     FOREIGN("sparse_attention"),
-    FOREIGN("tensor_parallel"),
+    SECTION("tensor_parallel"),
+    REFUSED("tensor_parallel.autotp_size", DS_NATURAL, "0",
+            "muster-train does not divide layers among ranks: write 1"),
+    REFUSED("tensor_parallel.tp_size", DS_COUNT, "1",
+            "muster-train does not divide layers among ranks: write 1"),
+    REPORT("comms_config", "muster-train has its own communication"),
+    FOREIGN("fp8"),
+    FOREIGN("sequence_parallel"),
+    NO_EFFECT("max_grad_norm", DS_REAL, "null",
+              "DeepSpeed does not know it either; gradient_clipping clips"),
     FOREIGN("weight_quantization"),
 };
 const size_t ds_rows = sizeof ds_table / sizeof ds_table[0];

@@ -84,10 +84,15 @@ int setup_open(struct train *train, struct error *err)
 
 static int read_config(struct train *train, struct error *err)
 {
-    size_t i;
+    struct strlist problems = { 0 };
+    size_t         i;
 
     train->step.lr_scale = 1;
-    train->config = ds_config_read_for_run(train->options.config, &train->options.given, err);
+    train->config = ds_config_read_for_run(train->options.config, &train->options.given, &problems,
+                                           err);
+    for (i = 0; i < problems.count && problems.count > 1 && train->world.rank == 0; i++)
+        fprintf(stderr, "muster-train: %s\n", problems.item[i]);
+    strlist_clear(&problems);
     if (train->config == NULL || ds_config_resolve(train->config, train->world.size, err) < 0 ||
         (strcmp(train->options.lr_scale, "ranks") == 0 &&
          ds_config_lr_scale(train->config, &train->step.lr_scale, err) < 0))

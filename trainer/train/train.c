@@ -253,8 +253,14 @@ static int print_config(const struct train_options *options)
 {
     const char       *size = getenv("WORLD_SIZE");
     struct error      err;
-    struct ds_config *config = ds_config_read_for_run(options->config, &options->given, &err);
+    struct strlist    problems = { 0 };
+    struct ds_config *config =
+        ds_config_read_for_run(options->config, &options->given, &problems, &err);
+    size_t            i;
 
+    for (i = 0; i < problems.count && problems.count > 1; i++)
+        fprintf(stderr, "muster-train: %s\n", problems.item[i]);
+    strlist_clear(&problems);
     if (config == NULL || ds_config_resolve(config, size != NULL ? atoi(size) : 1, &err) < 0) {
         fprintf(stderr, "muster-train: %s\n", err.text);
         ds_config_free(config);

@@ -67,7 +67,7 @@ static struct ds_config *read_text(const char *text, const struct ds_given *give
 
     assert_true(fputs(text, file) >= 0);
     assert_int_equal(fclose(file), 0);
-    return ds_config_read_for_run(path, given, err);
+    return ds_config_read_for_run(path, given, NULL, err);
 }
 
 static void expect(const char *is, const char *wanted)
@@ -77,6 +77,53 @@ static void expect(const char *is, const char *wanted)
     if (strstr(is, text) == NULL)
         fail_msg("expected '%s', got '%s'", text, is);
     free(text);
+}
+
+/* All that is wrong is said at once. */
+static void test_problems(void **state)
+{
+    const struct ds_given nothing = { .lr = 0 };
+    struct strlist        problems = { 0 };
+    struct error          err;
+    FILE                 *file = fopen(path, "w");
+
+    (void)state;
+    fputs("{ \"train_batch_size\": 0,\n\"fp16\": { \"enbled\": true },\n\"amp\": { \"enabled\": true } }",
+          file);
+    fclose(file);
+    assert_null(ds_config_read_for_run(path, &nothing, &problems, &err));
+    expect(err.text, "F: 3 problems, see above");
+    assert_int_equal(problems.count, 3);
+    expect(problems.item[0], "F:1: train_batch_size: 0 is not an integer of at least 1");
+    expect(problems.item[1], "F:2: fp16.enbled: unknown key (did you mean \"enabled\"?)");
+    expect(problems.item[2], "F:3: amp: not supported");
+    strlist_clear(&problems);
+    file = fopen(path, "w");
+    fputs("{ \"zero_optimization\": { \"stage\": 5 }, \"scheduler\": {} }", file);
+    fclose(file);
+    assert_null(ds_config_read_for_run(path, &nothing, &problems, &err));
+    assert_int_equal(problems.count, 2); /* of what contradicts itself, too */
+    strlist_clear(&problems);
+}
+
+/* What the file says is named where it is replaced. */
+static void test_replaced(void **state)
+{
+    const struct ds_given given = { .lr = 2e-5, .micro_batch = 4 };
+    struct error          err;
+    struct ds_config     *config =
+        read_text("{ \"train_micro_batch_size_per_gpu\": \"auto\",\n\"optimizer\": { \"type\": "
+                  "\"AdamW\", \"params\": { \"lr\": 0.001, \"eps\": \"auto\" } } }", &given, &err);
+
+    (void)state;
+    assert_non_null(config);
+    assert_int_equal(config->notes.count, 3);
+    expect(config->notes.item[0],
+           "F:1: train_micro_batch_size_per_gpu: --micro-batch 4 replaces \"auto\"");
+    expect(config->notes.item[1], "F:2: optimizer.params.lr: --lr 2e-5 replaces 0.001");
+    expect(config->notes.item[2],
+           "F:2: optimizer.params.eps: \"auto\" means the default here, 1e-8");
+    ds_config_free(config);
 }
 
 static void test_given(void **state)
@@ -128,6 +175,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_given),
+        cmocka_unit_test(test_problems),
+        cmocka_unit_test(test_replaced),
         cmocka_unit_test(test_total),
     };
     int fd = mkstemp(path), rc;
