@@ -105,21 +105,27 @@ static int threads_for(size_t count)
 /* Returns a thread's share. It is one contiguous piece, which CPUs prefetch best. */
 static struct adam_arrays share_of(const struct adam_arrays *all, int thread, int threads)
 {
-    struct adam_arrays share = *all;
-    size_t             piece = all->count / (size_t)threads + 1, from;
+    size_t piece = all->count / (size_t)threads + 1, from;
 
     piece = (piece + SHARE_ALIGN - 1) / SHARE_ALIGN * SHARE_ALIGN;
     from = piece * (size_t)thread;
     if (from > all->count)
         from = all->count;
-    share.count = all->count - from < piece ? all->count - from : piece;
-    share.param += from;
-    share.mean += from;
-    share.square += from;
-    share.grad = (const char *)all->grad + from * dtype_size(all->grad_type);
+    return adam_part(all, from, all->count - from < piece ? all->count - from : piece);
+}
+
+struct adam_arrays adam_part(const struct adam_arrays *all, size_t from, size_t count)
+{
+    struct adam_arrays part = *all;
+
+    part.count = count;
+    part.param += from;
+    part.mean += from;
+    part.square += from;
+    part.grad = (const char *)all->grad + from * dtype_size(all->grad_type);
     if (all->copy != NULL)
-        share.copy = (char *)all->copy + from * dtype_size(all->copy_type);
-    return share;
+        part.copy = (char *)all->copy + from * dtype_size(all->copy_type);
+    return part;
 }
 
 /* The averages of parameters without gradients decay until they are denormal, and stay

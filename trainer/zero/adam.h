@@ -48,6 +48,9 @@ struct adam_arrays {
 void adam_step(const struct adam *adam, int64_t step, double factor,
                const struct adam_arrays *arrays);
 
+/* Returns count elements of all of these arrays, from the element from on. */
+struct adam_arrays adam_part(const struct adam_arrays *all, size_t from, size_t count);
+
 /* Returns the kernel that adam_step() uses: "avx512", "avx2", "neon" or "scalar". */
 const char *adam_kernel_name(void);
 

@@ -24,6 +24,9 @@ struct zero *zero_open(struct comm *comm, const struct zero_options *options,
 
     zero->comm = comm;
     zero->plan = zero_plan(options, comm->size);
+    if (options->spared_count > 0)
+        zero->plan.options.spared = zero->spared =
+            xmemdup(options->spared, (size_t)options->spared_count * sizeof *options->spared);
     zero->device = options->device != NULL ? options->device : &zero_device_cpu;
     zero->type = options->type;
     zero->element = dtype_size(options->type);
@@ -47,6 +50,7 @@ void zero_close(struct zero *zero)
     zero_release(zero);
     partition_clear(&zero->partition);
     free(zero->bucket);
+    free(zero->spared);
     free(zero);
 }
 

@@ -75,6 +75,10 @@ struct zero_options {
     size_t     bucket_max; /* elements; in stage 3 a bucket is a layer */
     double     clip;       /* the largest norm of the gradient; 0: no limit */
 
+    /* Ranges of the flat array that weight decay spares; in order, and they do not overlap. */
+    const struct partition_range *spared;
+    int                           spared_count;
+
     /* Computes in comm->memory. Borrowed; NULL: the CPU. */
     struct zero_device *device;
 

@@ -17,7 +17,8 @@ struct zero_bucket {
 
 /* Derived from the options and the number of ranks. */
 struct zero_plan {
-    struct zero_options options; /* as requested, without the parts that make no difference */
+    struct zero_options options; /* as requested, without the parts that make no difference, and
+                                  * with a copy of spared */
     bool                on_gpu;
     bool                params_come; /* layers' parameters are gathered into rooms: stage 3 */
     bool                grads_go;    /* gradients are moved from rooms to the share: 2 and 3 */
@@ -35,6 +36,7 @@ struct zero {
     struct partition    partition;
     int                 piece;   /* the number of this rank's piece in each bucket */
     struct zero_bucket *bucket;
+    struct partition_range *spared; /* plan.options.spared */
 
     /* Whole below stage 3, else the share. NULL: the masters are the parameters, or the
      * parameters are in a file. */
@@ -87,6 +89,9 @@ int   zero_forget(struct zero *zero, struct error *err);
 
 /* Returns the arrays that Adam uses for this bucket, without the copy of the parameters. */
 struct adam_arrays zero_adam_arrays(const struct zero *zero, int bucket);
+/* Does Adam on them, in the device's memory. */
+void zero_adam(const struct zero *zero, struct zero_device *device, const struct adam *adam,
+               double factor, int bucket, const struct adam_arrays *arrays);
 
 /* offload.c: does a step with Adam on the CPU; does a bucket of a step in which only the
  * parameters are offloaded. */

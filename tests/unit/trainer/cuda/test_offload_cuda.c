@@ -212,7 +212,10 @@ static void check_memory(const struct zero_options *options)
 static void test_places(void **state)
 {
     static const enum dtype types[] = { DTYPE_FLOAT, DTYPE_BFLOAT16 };
-    struct zero_options     options = { .stage = 3, .io_block = 4096, .io_depth = 2 };
+    static const struct partition_range spared[] = { { 7, 900 }, { COUNT - 1, 2 },
+                                                     { 4 * COUNT, 2 * COUNT } };
+    struct zero_options     options = { .stage = 3, .io_block = 4096, .io_depth = 2,
+                                        .spared = spared, .spared_count = 3 };
     struct comm            *alone = comm_alone(60);
     struct error            err;
     float                  *want, *got;
