@@ -25,13 +25,15 @@ def main():
     parser.add_argument("--length", type=int, default=64)
     parser.add_argument("--lr", type=float, default=1e-3)
     parser.add_argument("--weight_decay", type=float, default=0.01)
+    parser.add_argument("--no_decay", choices=["default", "none"], default="default",
+                        help="what weight decay spares: biases and norms, or nothing")
     parser.add_argument("--clip", type=float, default=1.0, help="largest norm of the gradient")
     parser.add_argument("--dtype", default="float32", help="or bfloat16, by autocast")
     args = parser.parse_args()
 
     model = GPT2(args.directory)
     inputs, targets = read_samples(args.text, args.length)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr, weight_decay=args.weight_decay)
+    optimizer = torch.optim.AdamW(groups(model, args), lr=args.lr)
     for step in range(1, args.steps + 1):
         with torch.autocast("cpu", torch.bfloat16, enabled=args.dtype == "bfloat16"):
             logits = model(inputs)
@@ -41,6 +43,14 @@ def main():
         nn.utils.clip_grad_norm_(model.parameters(), args.clip)
         optimizer.step()
         print(f"step {step}/{args.steps}  loss {loss.item():.6f}", flush=True)
+
+
+def groups(model, args):
+    """Return the parameters that are decayed, and those that are not, as transformers' Trainer does."""
+    spared = [x for x in model.parameters() if x.dim() < 2 and args.no_decay == "default"]
+    decayed = [x for x in model.parameters() if x.dim() >= 2 or args.no_decay == "none"]
+    return [{"params": decayed, "weight_decay": args.weight_decay},
+            {"params": spared, "weight_decay": 0.0}]
 
 
 def read_samples(path, length):

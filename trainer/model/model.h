@@ -57,6 +57,7 @@ struct model_param {
     size_t offset, count; /* elements, in the flat array; if frozen, offset is in bytes */
     bool   is_frozen;
     bool   is_adapter; /* A or B of LoRA */
+    bool   is_spared;  /* weight decay leaves it alone */
     bool   is_quantized;
     size_t wide_offset; /* elements, in the room for decoded weights, if it is quantized */
     enum model_init {
@@ -157,6 +158,11 @@ struct model *model_new_tuned(const struct model_config *config,
                               const struct model_tuning *tuning, struct ops *ops,
                               struct error *err);
 void model_free(struct model *model); /* NULL is fine */
+
+/* Makes weight decay spare the parameters in whose names regex has a match; NULL: it spares none.
+ * Without this call it spares biases and the weights of norms. -1 with err if no parameter that is
+ * trained has a match. */
+int model_spare(struct model *model, const regex_t *regex, struct error *err);
 
 /* Uses one array for all parameters and one for all gradients, each of model->count
  * elements. */

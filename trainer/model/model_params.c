@@ -200,6 +200,7 @@ int model_add_param(struct model *model, const char *name, size_t rows, size_t c
     snprintf(param->name, sizeof param->name, "%s", name);
     param->count = columns == 0 ? rows : rows * columns;
     param->is_frozen = is_frozen(model, name);
+    param->is_spared = param->dims == 1; /* a bias, or the weight of a norm */
     param->is_quantized = param->is_frozen && model->quantize != QUANT_NONE &&
                           is_linear(model, param);
     place(model, param, together);
@@ -243,6 +244,22 @@ static bool is_frozen(const struct model *model, const char *name)
 static bool is_linear(const struct model *model, const struct model_param *param)
 {
     return param->dims == 2 && param->layer > 0 && param->layer <= model->config.blocks;
+}
+
+int model_spare(struct model *model, const regex_t *regex, struct error *err)
+{
+    struct model_param *param;
+    bool                is_any = false;
+    int                 i;
+
+    for (i = 0; i < model->param_count; i++) {
+        param = &model->param[i];
+        param->is_spared = regex != NULL && regexec(regex, param->name, 0, NULL, 0) == 0;
+        is_any = is_any || (param->is_spared && !param->is_frozen);
+    }
+    if (regex != NULL && !is_any)
+        return err_set(err, "no name of a trained parameter has a match");
+    return 0;
 }
 
 static size_t aligned(size_t count, size_t to)

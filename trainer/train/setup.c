@@ -262,11 +262,13 @@ static int make_zero(struct train *train, struct error *err)
 
 static struct zero *open_zero(const struct train *train, bool is_frozen, struct error *err)
 {
-    const struct zero_options options = zero_wanted(train, is_frozen);
-    size_t                   *counts = counts_of(train->model, is_frozen);
-    struct zero              *zero = zero_open(train->world.comm, &options, counts,
-                                               train->model->layers, err);
+    struct zero_options options = zero_wanted(train, is_frozen);
+    size_t             *counts = counts_of(train->model, is_frozen);
+    struct zero        *zero;
 
+    options.spared = tuning_spared(train->model, &options.spared_count);
+    zero = zero_open(train->world.comm, &options, counts, train->model->layers, err);
+    free((void *)options.spared);
     free(counts);
     return zero;
 }

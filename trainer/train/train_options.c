@@ -82,6 +82,9 @@ static const struct option_row {
       "do not train parameters whose names match" },
     { "quantize", KIND_TEXT, FIELD(tuning.quantize), 0, 0, NULL, "TYPE",
       "keep frozen weights of blocks in int8 or nf4" },
+    { "no-decay", KIND_TEXT, FIELD(tuning.no_decay), 0, 0, "default", "WHICH",
+      "weight decay spares: default (biases, norms), none, or\n"
+      "names that match a regular expression" },
     { "lr-scale", KIND_TEXT, FIELD(lr_scale), 0, 0, "none", "BY",
       "ranks: multiply the learning rate by them,\nas scripts for Horovod do" },
     { "save_interval", KIND_NUMBER, FIELD(save_interval), 0, INT64_C(1) << 40, "0", "N",

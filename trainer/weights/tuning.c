@@ -14,10 +14,12 @@
 #include "fnv.h"
 #include "model/quant.h"
 #include "weights/adapter.h"
+#include "xalloc.h"
 
 static int  read_lora(struct tuning *tuning, const struct model_config *shape,
                       struct error *err);
-static int  compile(regex_t *regex, const char *text, struct error *err);
+static int  compile(regex_t *regex, const char *option, const char *text, struct error *err);
+static int  spare(struct model *model, const char *words, struct error *err);
 static bool is_any(const struct tuning_words *words);
 
 struct model *tuning_model(struct tuning *tuning, const struct tuning_words *words,
@@ -37,7 +39,7 @@ struct model *tuning_model(struct tuning *tuning, const struct tuning_words *wor
         err_set(err, "--quantize %.60s: must be int8 or nf4", words->quantize);
         return NULL;
     }
-    if (words->freeze != NULL && compile(&freeze, words->freeze, err) < 0)
+    if (words->freeze != NULL && compile(&freeze, "--freeze", words->freeze, err) < 0)
         return NULL;
     how.lora = words->lora != NULL ? &tuning->lora : NULL;
     how.freeze = words->freeze != NULL ? &freeze : NULL;
@@ -48,7 +50,10 @@ struct model *tuning_model(struct tuning *tuning, const struct tuning_words *wor
                              : words->quantize != NULL ? "--quantize: " : "", why.text);
     if (words->freeze != NULL)
         regfree(&freeze);
-    return model;
+    if (model == NULL || spare(model, words->no_decay, err) == 0)
+        return model;
+    model_free(model);
+    return NULL;
 }
 
 /* A directory is that of an adapter to continue from, and a file its configuration. */
@@ -67,7 +72,7 @@ static int read_lora(struct tuning *tuning, const struct model_config *shape, st
     return adapter_config_fits(&tuning->lora, text, shape, err);
 }
 
-static int compile(regex_t *regex, const char *text, struct error *err)
+static int compile(regex_t *regex, const char *option, const char *text, struct error *err)
 {
     char      why[128];
     const int rc = regcomp(regex, text, REG_EXTENDED | REG_NOSUB);
@@ -75,7 +80,51 @@ static int compile(regex_t *regex, const char *text, struct error *err)
     if (rc == 0)
         return 0;
     regerror(rc, regex, why, sizeof why);
-    return err_set(err, "--freeze '%.60s': %s", text, why);
+    return err_set(err, "%s '%.60s': %s", option, text, why);
+}
+
+static int spare(struct model *model, const char *words, struct error *err)
+{
+    struct error why;
+    regex_t      regex;
+    int          rc;
+
+    if (words == NULL || strcmp(words, "default") == 0)
+        return 0;
+    if (strcmp(words, "none") == 0)
+        return model_spare(model, NULL, err);
+    if (compile(&regex, "--no-decay", words, err) < 0)
+        return -1;
+    rc = model_spare(model, &regex, &why);
+    regfree(&regex);
+    return rc < 0 ? err_set(err, "--no-decay '%.60s': %s", words, why.text) : 0;
+}
+
+/* Padding before the next parameter belongs to the range, too: it is zero, and an aligned range
+ * is faster. */
+struct partition_range *tuning_spared(const struct model *model, int *count)
+{
+    struct partition_range *range = xcalloc((size_t)model->param_count + 1, sizeof *range);
+    bool                    is_open = false;
+    int                     i;
+
+    *count = 0;
+    for (i = 0; i < model->param_count; i++) {
+        const struct model_param *param = &model->param[i];
+
+        if (param->is_frozen || param->is_spared == is_open)
+            continue;
+        is_open = param->is_spared;
+        if (is_open)
+            range[*count].start = param->offset;
+        else
+            range[*count].count = param->offset - range[*count].start;
+        *count += is_open ? 0 : 1;
+    }
+    if (is_open)
+        range[*count].count = model->count - range[*count].start;
+    *count += is_open ? 1 : 0;
+    return range;
 }
 
 static bool is_any(const struct tuning_words *words)
@@ -96,6 +145,8 @@ uint64_t tuning_hash(const struct tuning *tuning, uint64_t hash)
         hash = fnv_add(hash, tuning->words.freeze, strlen(tuning->words.freeze));
     if (tuning->words.quantize != NULL)
         hash = fnv_add(hash, tuning->words.quantize, strlen(tuning->words.quantize));
+    if (tuning->words.no_decay != NULL)
+        hash = fnv_add(hash, tuning->words.no_decay, strlen(tuning->words.no_decay) + 1);
     if (tuning->lora.rank > 0) {
         text = lora_text(&tuning->lora);
         hash = fnv_add(hash, text, strlen(text));

@@ -9,12 +9,15 @@
 
 #include "model/lora.h"
 #include "model/model.h"
+#include "zero/partition.h"
 
 /* The values of options; all NULL: every parameter is trained. Borrowed. */
 struct tuning_words {
     const char *lora;     /* as lora_parse() takes it; or PEFT's directory, or its configuration */
     const char *freeze;   /* an extended regular expression */
     const char *quantize; /* a name of quant.h */
+    const char *no_decay; /* what weight decay spares: "none", or an extended regular expression;
+                           * "default" or NULL: biases and the weights of norms */
 };
 
 struct tuning {
@@ -28,6 +31,10 @@ struct tuning {
 struct model *tuning_model(struct tuning *tuning, const struct tuning_words *words,
                            const struct model_config *shape, struct ops *ops, struct error *err);
 void          tuning_clear(struct tuning *tuning);
+
+/* Returns the ranges of the flat array that weight decay spares, as zero_options takes them; the
+ * caller frees them. */
+struct partition_range *tuning_spared(const struct model *model, int *count);
 
 /* Returns the hash with all that ranks must agree on added to it. */
 uint64_t tuning_hash(const struct tuning *tuning, uint64_t hash);

@@ -225,6 +225,8 @@ bad 1 '--lora: targets: no linear layer of a block of this model is named c_attn
 bad 1 "--freeze '(': " --freeze '('
 bad 1 '--freeze: no parameter is frozen: no name has a match' --freeze wte
 bad 1 '--freeze: every parameter is frozen: there is nothing to train' --freeze .
+bad 1 "--no-decay '(': " --no-decay '('
+bad 1 "--no-decay 'wte': no name of a trained parameter has a match" --no-decay wte
 bad 1 '--quantize int4: must be int8 or nf4' --quantize int4 --lora r=4
 bad 1 '--quantize: no parameter is frozen: int8 is for those that are not trained' --quantize int8
 bad 1 "--lora: $PWD/none/x: No such file or directory" --lora "$PWD/none/x"

@@ -56,7 +56,7 @@ train() {
     shift 2
     rm -rf csv
     set -- muster-train --deepspeed_config "$PWD/ds.json" --model "$PWD/models/$name" \
-        --data "$PWD/text" --length $length --steps $steps --device cpu --timeout 60 "$@"
+        --data "$PWD/text" --length $length --steps $steps --no-decay none --device cpu --timeout 60 "$@"
     case $ranks in
     1) run "$@" ;;
     4) run muster --label none --grace 2 -H node1:2,node2:2 "$@" ;;

@@ -360,6 +360,114 @@ static void test_recompute(void **state)
     lora_clear(&lora);
 }
 
+/* ---- weight decay ---- */
+
+/* Of models with one block, all that it spares; of this family. */
+static const struct {
+    int         model;
+    const char *names;
+} spared[] = {
+    { 0,
+      "transformer.h.0.ln_1.weight transformer.h.0.ln_1.bias transformer.h.0.attn.c_attn.bias "
+      "transformer.h.0.attn.c_proj.bias transformer.h.0.ln_2.weight transformer.h.0.ln_2.bias "
+      "transformer.h.0.mlp.c_fc.bias transformer.h.0.mlp.c_proj.bias transformer.ln_f.weight "
+      "transformer.ln_f.bias " },
+    { 1,
+      "bert.embeddings.LayerNorm.weight bert.embeddings.LayerNorm.bias "
+      "bert.encoder.layer.0.attention.self.query.bias "
+      "bert.encoder.layer.0.attention.self.key.bias "
+      "bert.encoder.layer.0.attention.self.value.bias "
+      "bert.encoder.layer.0.attention.output.dense.bias "
+      "bert.encoder.layer.0.attention.output.LayerNorm.weight "
+      "bert.encoder.layer.0.attention.output.LayerNorm.bias "
+      "bert.encoder.layer.0.intermediate.dense.bias bert.encoder.layer.0.output.dense.bias "
+      "bert.encoder.layer.0.output.LayerNorm.weight bert.encoder.layer.0.output.LayerNorm.bias "
+      "cls.predictions.transform.dense.bias cls.predictions.transform.LayerNorm.weight "
+      "cls.predictions.transform.LayerNorm.bias cls.predictions.bias " },
+    { 3,
+      "model.layers.0.input_layernorm.weight model.layers.0.self_attn.q_proj.bias "
+      "model.layers.0.self_attn.k_proj.bias model.layers.0.self_attn.v_proj.bias "
+      "model.layers.0.self_attn.o_proj.bias model.layers.0.post_attention_layernorm.weight "
+      "model.layers.0.mlp.gate_proj.bias model.layers.0.mlp.up_proj.bias "
+      "model.layers.0.mlp.down_proj.bias model.norm.weight " },
+    { 6,
+      "model.layers.0.input_layernorm.weight model.layers.0.self_attn.q_norm.weight "
+      "model.layers.0.self_attn.k_norm.weight model.layers.0.post_attention_layernorm.weight "
+      "model.norm.weight " },
+};
+
+static void list_spared(const struct model *model, char *text, size_t size)
+{
+    size_t at = 0;
+    int    i;
+
+    text[0] = '\0';
+    for (i = 0; i < model->param_count; i++)
+        if (model->param[i].is_spared)
+            at += (size_t)snprintf(text + at, size - at, "%s ", model->param[i].name);
+}
+
+static void test_spared_by_default(void **state)
+{
+    struct model_config config;
+    struct fixture      f;
+    regex_t             regex;
+    char                text[4096];
+    size_t              i;
+    int                 m, j;
+
+    (void)state;
+    for (i = 0; i < sizeof spared / sizeof spared[0]; i++) {
+        config = tiny[spared[i].model];
+        config.blocks = 1;
+        fixture_make(&f, &config, DTYPE_FLOAT);
+        list_spared(f.model, text, sizeof text);
+        assert_string_equal(text, spared[i].names);
+        fixture_drop(&f);
+    }
+    assert_int_equal(regcomp(&regex, "bias$|(ln_[12f]|[Nn]orm)\\.weight$",
+                             REG_EXTENDED | REG_NOSUB), 0);
+    for (m = 0; m < TINY; m++) {
+        fixture_make(&f, &tiny[m], DTYPE_FLOAT);
+        for (j = 0; j < f.model->param_count; j++)
+            assert_int_equal(f.model->param[j].is_spared,
+                             regexec(&regex, f.model->param[j].name, 0, NULL, 0) == 0);
+        fixture_drop(&f);
+    }
+    regfree(&regex);
+}
+
+/* Adapters are decayed; a name is looked for among what is trained. */
+static void test_spared_names(void **state)
+{
+    struct lora         lora = lora_of("r=2,targets=q_proj,modules_to_save=norm");
+    struct model_tuning tuning = { .lora = &lora };
+    struct error        err = { "" };
+    struct fixture      f;
+    regex_t             regex;
+    char                text[4096];
+    int                 i;
+
+    (void)state;
+    fixture_make_tuned(&f, &tiny[3], &tuning, DTYPE_FLOAT);
+    for (i = 0; i < f.model->param_count; i++)
+        assert_false(f.model->param[i].is_spared && f.model->param[i].is_adapter);
+    assert_int_equal(regcomp(&regex, "0\\..*lora_B", REG_EXTENDED | REG_NOSUB), 0);
+    assert_int_equal(model_spare(f.model, &regex, &err), 0);
+    regfree(&regex);
+    list_spared(f.model, text, sizeof text);
+    assert_string_equal(text, "model.layers.0.self_attn.q_proj.lora_B.weight ");
+    assert_int_equal(model_spare(f.model, NULL, &err), 0);
+    list_spared(f.model, text, sizeof text);
+    assert_string_equal(text, "");
+    assert_int_equal(regcomp(&regex, "embed_tokens", REG_EXTENDED | REG_NOSUB), 0);
+    assert_int_equal(model_spare(f.model, &regex, &err), -1);
+    assert_string_equal(err.text, "no name of a trained parameter has a match");
+    regfree(&regex);
+    fixture_drop(&f);
+    lora_clear(&lora);
+}
+
 /* ---- frozen parameters ---- */
 
 static const struct {
@@ -480,6 +588,8 @@ int main(void)
         cmocka_unit_test(test_gradients),
         cmocka_unit_test(test_merged),
         cmocka_unit_test(test_recompute),
+        cmocka_unit_test(test_spared_by_default),
+        cmocka_unit_test(test_spared_names),
         cmocka_unit_test(test_frozen),
         cmocka_unit_test(test_places),
     };
