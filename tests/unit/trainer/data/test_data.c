@@ -199,7 +199,7 @@ static void test_refused(void **state)
     assert_null(data_open(inside("none"), 4, false, 1, NULL, &err));
     assert_non_null(strstr(err.text, "none: No such file"));
     assert_null(data_open(directory, 4, false, 1, NULL, &err));
-    assert_non_null(strstr(err.text, "too short for a sample of 4 tokens"));
+    assert_non_null(strstr(err.text, ": no files"));
     write_text("short", 4);
     assert_null(data_open(inside("short"), 4, true, 1, NULL, &err));
     assert_non_null(strstr(err.text, "short: too short for a sample of 5 tokens"));
@@ -259,6 +259,58 @@ static void test_wide(void **state)
     assert_int_equal(data_sample(data, 0, 1 << 21, got, &err), -1);
     data_close(data);
     unlink(inside("wide.bin"));
+}
+
+/* Documents: two are in one sample, each for itself; one is cut; of one nothing is learnt. */
+static void test_documents(void **state)
+{
+    enum { B = TOKEN_BEGINS, M = TOKEN_MUTED };
+    const int32_t           tokens[] = { 1 | B | M, 2 | M, 3, 4,       11 | B | M, 12 | M, 13,
+                                         5 | B | M, 6 | M, 7 | M,      21 | B,     22,     23,
+                                         24,        25,    26,         27,         28,     29 };
+    const struct token_file form = { 4, true, sizeof tokens / sizeof tokens[0] };
+    const int               fd = open(inside("talk.bin"), O_RDWR | O_CREAT | O_TRUNC, 0600);
+    int32_t                 got[6], targets[6], begins[6];
+    struct data            *data;
+    struct error            err;
+    uint64_t                n;
+    int                     seen = 0;
+
+    (void)state;
+    assert_int_equal(token_file_write(fd, &form, 0, tokens, (int)form.tokens, &err), 0);
+    assert_int_equal(token_file_begin(fd, &form, &err), 0);
+    close(fd);
+    data = opened(inside("talk.bin"), 6, true, 1);
+    assert_true(data->has_documents);
+    assert_int_equal(data->documents, 3);
+    assert_int_equal(data->silent, 1);
+    assert_int_equal(data->cut, 1);
+    assert_int_equal(data->cut_tokens, 2);
+    assert_int_equal(data->samples, 2);
+    for (n = 0; n < 2; n++) {
+        assert_int_equal(data_packed_sample(data, n, 100, got, targets, begins, &err), 0);
+        seen += got[0];
+        if (got[0] == 1) {
+            assert_memory_equal(got, ((int32_t[]){ 1, 2, 3, 11, 12, 0 }), sizeof got);
+            assert_memory_equal(targets, ((int32_t[]){ -1, 3, 4, -1, 13, -1 }), sizeof targets);
+            assert_memory_equal(begins, ((int32_t[]){ 0, 0, 0, 3, 3, 5 }), sizeof begins);
+        } else {
+            assert_memory_equal(got, ((int32_t[]){ 21, 22, 23, 24, 25, 26 }), sizeof got);
+            assert_memory_equal(targets, ((int32_t[]){ 22, 23, 24, 25, 26, 27 }), sizeof targets);
+            assert_memory_equal(begins, ((int32_t[6]){ 0 }), sizeof begins);
+        }
+    }
+    assert_int_equal(seen, 22);
+    assert_int_equal(data_packed_sample(data, 0, 10, got, targets, begins, &err) +
+                         data_packed_sample(data, 1, 10, got, targets, begins, &err), -2);
+    data_close(data);
+    assert_null(data_open(inside("talk.bin"), 6, false, 1, NULL, &err));
+    assert_non_null(strstr(err.text, "talk.bin: a masked model is not trained on records"));
+    write_text("plain", 100);
+    assert_null(data_open(directory, 6, true, 1, NULL, &err));
+    assert_non_null(strstr(err.text, "talk.bin has records, and "));
+    unlink(inside("plain"));
+    unlink(inside("talk.bin"));
 }
 
 /* Makes two tokens of each byte of a text, except of one that begins with "bytes". */
@@ -389,6 +441,7 @@ int main(void)
         cmocka_unit_test(test_directory),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_documents),
         cmocka_unit_test(test_encoded),
         cmocka_unit_test(test_cut),
         cmocka_unit_test(test_mask),
