@@ -127,10 +127,10 @@ struct ds_config *ds_config_parse(const char *name, const char *text, size_t siz
                                   struct error *err);
 void              ds_config_free(struct ds_config *config); /* NULL is fine */
 
-/* The same for a run, with what its command line gives (NULL: nothing). muster keeps the batch of
- * an elastic one by the accumulation steps in MUSTER_GRADIENT_ACCUMULATION_STEPS. All that is wrong
- * in the file is added to problems, "FILE:LINE: reason" each; err has the only one, or their number.
- */
+/* The same for a run, with what its command line gives (NULL: nothing). muster keeps the batch
+ * of an elastic one by the accumulation steps in MUSTER_GRADIENT_ACCUMULATION_STEPS. All that is
+ * wrong in the file is added to problems, "FILE:LINE: reason" each; err has the only one, or
+ * their number. */
 struct ds_config *ds_config_read_for_run(const char *path, const struct ds_given *given,
                                          struct strlist *problems, struct error *err);
 

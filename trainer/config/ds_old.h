@@ -17,8 +17,8 @@
  * config what they mean now. */
 void ds_old_replace(struct ds_config *config, json_t *root);
 
-/* Replaces a number that is written as a string, "1e-4", where the row wants a number; object has it
- * under key. Returns the value that it has then. */
+/* Replaces a number that is written as a string, "1e-4", where the row wants a number; object
+ * has it under key. Returns the value that it has then. */
 json_t *ds_old_number(const struct ds_row *row, json_t *object, const char *key, json_t *value);
 
 /* Does this value ask for nothing, although it is not the default? note: what it means, for the

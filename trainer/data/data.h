@@ -87,8 +87,8 @@ void         data_close(struct data *data); /* NULL is fine */
 int data_sample(const struct data *data, uint64_t n, int vocabulary, int32_t *tokens,
                 struct error *err);
 
-/* The same of data with documents: length tokens, their targets (-1: none) and for each the place in
- * the sample where its document begins. What is not filled has no target. */
+/* The same of data with documents: length tokens, their targets (-1: none) and for each the
+ * place in the sample where its document begins. What is not filled has no target. */
 int data_packed_sample(const struct data *data, uint64_t n, int vocabulary, int32_t *tokens,
                        int32_t *targets, int32_t *begins, struct error *err);
 

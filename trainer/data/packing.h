@@ -18,8 +18,8 @@ struct packing {
     size_t    samples;
 };
 
-/* Packs documents of 1 to room tokens; those of 0 are left out. Within a sample they are in the order
- * of their numbers. Free it with packing_clear(). */
+/* Packs documents of 1 to room tokens; those of 0 are left out. Within a sample they are in the
+ * order of their numbers. Free it with packing_clear(). */
 void packing_make(struct packing *packing, const uint32_t *sizes, size_t count, uint32_t room);
 void packing_clear(struct packing *packing);
 

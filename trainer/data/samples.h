@@ -20,7 +20,8 @@ struct samples {
     int32_t     *room; /* buffer for one sample of data */
 };
 
-/* path and text: see data.h; is_masked needs text whose bytes are tokens. -1 with err. Free with samples_close(), also after a failure. */
+/* path and text: see data.h; is_masked needs text whose bytes are tokens. -1 with err. Free with
+ * samples_close(), also after a failure. */
 int  samples_open(struct samples *samples, const char *path, int length, bool is_masked,
                   int vocabulary, uint64_t seed, const struct data_text *text,
                   struct error *err);
@@ -32,8 +33,8 @@ uint64_t samples_hash(const struct samples *samples);
 /* Are the samples made of documents, so that they need begins? */
 bool samples_have_documents(const struct samples *samples);
 
-/* Writes length tokens and as many targets; -1: no target. begins: where the document of each begins
- * in the sample, if there are documents. */
+/* Writes length tokens and as many targets; -1: no target. begins: where the document of each
+ * begins in the sample, if there are documents. */
 int samples_take(struct samples *samples, uint64_t number, int32_t *tokens, int32_t *targets,
                  int32_t *begins, struct error *err);
 

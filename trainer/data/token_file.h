@@ -1,9 +1,9 @@
 /* token_file.h - a file of tokens (.bin), as the project llm.c has them
  *
  * A header of 256 numbers of 32 bits (a mark, a version, the number of tokens, zeros), then the
- * tokens in 16 or 32 bits each, in the order of bytes of x86-64. llm.c writes the former for GPT-2, the
- * latter for Llama 3 (dev/data/data_common.py). A file with marks is muster's own: it has documents,
- * and says which tokens are trained on.
+ * tokens in 16 or 32 bits each, in the order of bytes of x86-64. llm.c writes the former for GPT-2,
+ * the latter for Llama 3 (dev/data/data_common.py). A file with marks is muster's own: it has
+ * documents, and says which tokens are trained on.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_TOKEN_FILE_H

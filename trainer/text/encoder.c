@@ -10,7 +10,8 @@
 #include "utf8.h"
 #include "xalloc.h"
 
-/* Words that came before, and their tokens; a word that falls on another one's place replaces it. */
+/* Words that came before, and their tokens; a word that falls on another one's place replaces
+ * it. */
 #define CACHE_WORDS ((size_t)1 << 15)
 #define CACHE_TEXT  22
 #define CACHE_IDS   8
@@ -141,7 +142,7 @@ static int encode(struct encoder *encoder, const char *text, size_t size, size_t
 {
     const struct tokenizer *tokenizer = encoder->tokenizer;
     const size_t            first = tokens->count;
-    const uint32_t          last = encoder->begin_count > 0 ? (uint32_t)encoder->begin_count - 1 : 0;
+    const uint32_t          last = (uint32_t)encoder->begin_count - (encoder->begin_count > 0);
     int                     i, rc;
 
     if (check_text(text, size + ahead, err) < 0)

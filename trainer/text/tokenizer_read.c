@@ -198,8 +198,8 @@ static int read_merge(struct tokenizer *tokenizer, const json_t *json, size_t nu
     merge.id = find_token(tokenizer, both, sizes[0] + sizes[1]);
     free(both);
     if (merge.left < 0 || merge.right < 0 || merge.id < 0)
-        return err_set(err, "model.merges[%zu]: the vocabulary does not have '%.*s', '%.*s' and both "
-                            "together", number, (int)(sizes[0] < 40 ? sizes[0] : 40), pair[0],
+        return err_set(err, "model.merges[%zu]: the vocabulary does not have '%.*s', '%.*s' and "
+                            "both together", number, (int)(sizes[0] < 40 ? sizes[0] : 40), pair[0],
                        (int)(sizes[1] < 40 ? sizes[1] : 40), pair[1]);
     merges_add(&tokenizer->merges, &merge);
     return 0;

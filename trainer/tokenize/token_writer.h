@@ -28,8 +28,8 @@ int  token_writer_open(struct token_writer *writer, const char *dir, int words, 
                        bool has_marks, struct error *err);
 int  token_writer_add(struct token_writer *writer, const int32_t *tokens, size_t count,
                       struct error *err);
-/* The same for the tokens of one document, which are in one file; only if it is longer than a file may
- * be, in several. */
+/* The same for the tokens of one document, which are in one file; only if it is longer than a
+ * file may be, in several. */
 int  token_writer_add_document(struct token_writer *writer, const int32_t *tokens, size_t count,
                                struct error *err);
 /* Writes the last file and gives the directory its name. */

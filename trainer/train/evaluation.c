@@ -92,7 +92,7 @@ static int run_all(struct evaluation *evaluation, double sums[2], struct error *
     return 0;
 }
 
-/* Behind the last sample there are no targets. */
+/* A pass may be larger than what is left: its last sequences have no targets then. */
 static int take_samples(struct evaluation *evaluation, uint64_t first, struct error *err)
 {
     const int length = evaluation->samples.length;

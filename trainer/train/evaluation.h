@@ -20,8 +20,8 @@ struct evaluation {
     int32_t       *begins; /* NULL: the samples have no documents */
 };
 
-/* Opens the samples of a file or directory, with text as for samples_open(). All ranks call these functions. -1 with err. Close it
- * with evaluation_close(), also after a failure. */
+/* Opens the samples of a file or directory, with text as for samples_open(). All ranks call
+ * these functions. -1 with err. Close it with evaluation_close(), also after a failure. */
 int  evaluation_open(struct evaluation *evaluation, const char *path, int64_t sequences,
                      int length, uint64_t seed, const struct data_text *text,
                      struct model *model, struct world *world, struct error *err);

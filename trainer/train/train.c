@@ -129,8 +129,8 @@ static bool is_turn(const struct state *state, int64_t interval)
     return interval > 0 && state->step % interval == 0;
 }
 
-/* Of the checkpoints that are written with an evaluation, the file best names the one with the
- * lowest loss. */
+/* The file best names the checkpoint with the lowest loss, among those that are written with an
+ * evaluation. */
 static int evaluate(struct train *train, struct progress *progress, bool is_saved,
                     struct error *err)
 {

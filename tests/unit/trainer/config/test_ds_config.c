@@ -235,8 +235,8 @@ static const char *const refused[][2] = {
       "train_batch_size: elasticity chooses it" },
 };
 
-/* What public files have that asks for nothing, or only for reports and memory; and the notes that it
- * brings, joined by '|'. */
+/* What public files have that asks for nothing, or only for reports and memory; and the notes
+ * that it brings, joined by '|'. */
 static const char *const taken[][2] = {
     { "{\"_comment\": \"x\", \"fp16\": {\"_why\": [1]}}", "" },
     { "{\"steps_per_print\": 0}", "" },

@@ -88,8 +88,8 @@ static void test_problems(void **state)
     FILE                 *file = fopen(path, "w");
 
     (void)state;
-    fputs("{ \"train_batch_size\": 0,\n\"fp16\": { \"enbled\": true },\n\"amp\": { \"enabled\": true } }",
-          file);
+    fputs("{ \"train_batch_size\": 0,\n\"fp16\": { \"enbled\": true },\n"
+          "\"amp\": { \"enabled\": true } }", file);
     fclose(file);
     assert_null(ds_config_read_for_run(path, &nothing, &problems, &err));
     expect(err.text, "F: 3 problems, see above");

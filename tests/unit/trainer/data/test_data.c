@@ -361,8 +361,8 @@ static void test_encoded(void **state)
     assert_int_equal(data->samples, 2 + 2 + 2);
     for (calls = 0; calls < 6; calls++) {
         assert_int_equal(data_sample(data, (uint64_t)calls, 65536, got, &err), 0);
-        assert_true(got[0] == 1000 + 'A' || got[0] == 1000 + 'B' || got[0] == 'b' || got[0] == 't' ||
-                    got[0] == 50000 || got[0] == 50002);
+        assert_true(got[0] == 1000 + 'A' || got[0] == 1000 + 'B' || got[0] == 'b' ||
+                    got[0] == 't' || got[0] == 50000 || got[0] == 50002);
     }
     data_close(data);
     file = fopen(inside("a.txt"), "w");

@@ -60,8 +60,8 @@ static void test_some(void **state)
     assert_int_equal(packed((const uint32_t[]){ 64, 1, 63 }, 3, 64), 2);
 }
 
-/* Many documents of all sizes leave next to nothing empty, at lengths around those where the tree of
- * bits has another level. */
+/* Many documents of all sizes leave next to nothing empty, at lengths around those where the
+ * tree of bits has another level. */
 static void test_many(void **state)
 {
     static const uint32_t rooms[] = { 16, 63, 64, 65, 127, 4095, 4096, 4097, 300000 };

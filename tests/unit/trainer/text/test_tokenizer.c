@@ -1,8 +1,8 @@
 /* test_tokenizer.c - text as tokens, as Hugging Face's tokenizers make them
  *
- * small/ has two tokenizers and texts with their tokens, which tests/run/train/hugging_tokens.py made
- * with tokenizers 0.23: one of the kind of Qwen, with added tokens of all kinds, and one of the kind of
- * Llama 2.
+ * small/ has two tokenizers and texts with their tokens, which tests/run/train/hugging_tokens.py
+ * made with tokenizers 0.23: one of the kind of Qwen, with added tokens of all kinds, and one of
+ * the kind of Llama 2.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -106,8 +106,8 @@ static void test_characters(void **state)
 /* What a tokenizer says of its tokens is the text again, if nothing was normalized. */
 static void test_say(void **state)
 {
-    static const char *const plain[] = { "Two words, 123 and \xe4\xbd\xa0 \xf0\x9f\x98\x80\n", "  a  b",
-                                         "\r\n\t<|endof" };
+    static const char *const plain[] = { "Two words, 123 and \xe4\xbd\xa0 \xf0\x9f\x98\x80\n",
+                                         "  a  b", "\r\n\t<|endof" };
     struct tokenizer *tokenizer[] = { opened("qwen"), opened("llama2") };
     struct error      err;
     size_t            i, j, k;
@@ -203,8 +203,8 @@ static int collect(void *arg, const struct tokens *tokens, struct error *err)
     return 0;
 }
 
-/* Several megabytes, cut into parts: the tokens of the whole. Lines begin with letters where a cut is
- * no end of a token for a tokenizer that joins lines, too. */
+/* Several megabytes, cut into parts: the tokens of the whole. Lines begin with letters where a
+ * cut is no end of a token for a tokenizer that joins lines, too. */
 static void test_parts(void **state)
 {
     static const char *const lines[] = { "A line of words.\n", "    indented\n", "\n\n", "x\n",
@@ -279,7 +279,7 @@ static void test_long_words(void **state)
 /* ---- bad input ---- */
 
 static const struct bad {
-    const char *object, *key, *value; /* object: a path with dots, "" for the file; value NULL: removed */
+    const char *object, *key, *value; /* object: a path with dots, or ""; value NULL: removed */
     const char *want;
 } bad[] = {
     { "", "model", NULL, "is no tokenizer.json: it has no model" },
@@ -326,10 +326,12 @@ static const struct bad {
       "the pre-tokenizer Sequence has no list of pretokenizers" },
     { "", "pre_tokenizer", "{\"type\":\"Split\",\"behavior\":\"Isolated\"}",
       "the pre-tokenizer Split has no pattern" },
-    { "", "pre_tokenizer", "{\"type\":\"Split\",\"pattern\":{\"Regex\":\"a\"},\"behavior\":\"Cut\"}",
+    { "", "pre_tokenizer",
+      "{\"type\":\"Split\",\"pattern\":{\"Regex\":\"a\"},\"behavior\":\"Cut\"}",
       "the pre-tokenizer Split has no known behavior: Cut" },
     { "", "pre_tokenizer",
-      "{\"type\":\"Split\",\"pattern\":{\"Regex\":\"\\\\p{Letterlike}\"},\"behavior\":\"Isolated\"}",
+      "{\"type\":\"Split\",\"pattern\":{\"Regex\":\"\\\\p{Letterlike}\"},"
+      "\"behavior\":\"Isolated\"}",
       "the pattern '\\p{Letterlike}': unknown property after \\P or \\p" },
     { "", "pre_tokenizer",
       "{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"ByteLevel\"},{\"type\":\"Digits\"}]}",
