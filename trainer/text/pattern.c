@@ -62,9 +62,8 @@ int pattern_translate(const char *pattern, struct buffer *out, bool *looks_back,
             rc = take_class(&translation, err);
         else if (*at == '(')
             rc = take_group(&translation, err);
-        else if (*at == '{' && at[1] == ',')
-            rc = refuse(&translation, err);
-        else if (*at == '}' && (at[1] == '+' || at[1] == '*')) /* not possessive in Ruby */
+        else if ((at[0] == '{' && at[1] == ',') ||
+                 (at[0] == '}' && (at[1] == '+' || at[1] == '*'))) /* not possessive in Ruby */
             rc = refuse(&translation, err);
         else {
             *looks_back |= *at == '^';
