@@ -155,7 +155,10 @@ static bool is_word(uint32_t code)
     case UTF8PROC_CATEGORY_ND:
     case UTF8PROC_CATEGORY_NL:
     case UTF8PROC_CATEGORY_PC: return true;
-    default:                   return code == 0x200c || code == 0x200d;
+    default:
+        return code == 0x200c || code == 0x200d || /* letters in circles and squares: */
+               (code >= 0x24b6 && code <= 0x24e9) || (code >= 0x1f130 && code <= 0x1f149) ||
+               (code >= 0x1f150 && code <= 0x1f169) || (code >= 0x1f170 && code <= 0x1f189);
     }
 }
 

@@ -38,6 +38,30 @@ static struct tokenizer *opened(const char *name)
     return tokenizer;
 }
 
+/* Returns qwen.json with another normalizer, or without added tokens that are found in normalized
+ * text. */
+static struct tokenizer *changed(const char *normalizer)
+{
+    json_t           *json = json_load_file(SMALL "/qwen.json", 0, NULL), *token;
+    struct error      err;
+    struct tokenizer *tokenizer;
+    char             *text;
+    size_t            i;
+
+    if (normalizer != NULL)
+        json_object_set_new(json, "normalizer", json_loads(normalizer, 0, NULL));
+    else
+        json_array_foreach(json_object_get(json, "added_tokens"), i, token)
+            json_object_set_new(token, "normalized", json_false());
+    text = json_dumps(json, 0);
+    tokenizer = tokenizer_parse("changed", text, strlen(text), &err);
+    if (tokenizer == NULL)
+        fail_msg("%s", err.text);
+    free(text);
+    json_decref(json);
+    return tokenizer;
+}
+
 /* Returns the rows of texts.jsonl. */
 static json_t *texts(void)
 {
@@ -164,6 +188,28 @@ static void test_specials(void **state)
     tokenizer_close(tokenizer);
 }
 
+/* A letter in a circle is a part of a word, so that "word" does not stand alone. */
+static void test_single_word(void **state)
+{
+    struct tokenizer *tokenizer = opened("qwen");
+    struct encoder   *encoder = encoder_new(tokenizer);
+    const int32_t     word = tokenizer_id(tokenizer, "word");
+    struct tokens     tokens = { 0 };
+    struct error      err;
+    size_t            i;
+
+    (void)state;
+    assert_int_equal(encoder_add(encoder, "word\xe2\x93\x89", 7, 0, &tokens, &err), 0);
+    for (i = 0; i < tokens.count; i++)
+        assert_int_not_equal(tokens.id[i], word);
+    tokens_clear(&tokens);
+    assert_int_equal(encoder_add(encoder, "word\xe2\x98\x83", 7, 0, &tokens, &err), 0);
+    assert_int_equal(tokens.id[0], word); /* a snowman is none */
+    tokens_clear(&tokens);
+    encoder_free(encoder);
+    tokenizer_close(tokenizer);
+}
+
 /* A token belongs to the piece in which it begins, also if it ends in the next one. */
 static void test_pieces(void **state)
 {
@@ -211,7 +257,7 @@ static void test_parts(void **state)
                                          "12 numbers, \xe4\xbd\xa0\n", "e\xcc\x81 <|both|> \n" };
     const size_t      size = (size_t)9 << 20;
     char             *text = xcalloc(size + 64, 1);
-    struct tokenizer *tokenizer = opened("qwen");
+    struct tokenizer *tokenizer = changed(NULL);
     struct encoder   *encoder = encoder_new(tokenizer);
     struct crew      *crew = crew_new(tokenizer);
     struct tokens     whole = { 0 }, parts = { 0 };
@@ -220,6 +266,7 @@ static void test_parts(void **state)
     uint32_t          random = 1;
 
     (void)state;
+    assert_true(tokenizer_takes_parts(tokenizer));
     while (used < size) {
         const char *line = lines[(random = random * 1664525 + 1013904223) >> 16 & 3];
 
@@ -436,6 +483,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bytes),      cmocka_unit_test(test_characters),
         cmocka_unit_test(test_say),        cmocka_unit_test(test_specials),
+        cmocka_unit_test(test_single_word),
         cmocka_unit_test(test_pieces),     cmocka_unit_test(test_parts),
         cmocka_unit_test(test_long_words), cmocka_unit_test(test_bad),
         cmocka_unit_test(test_bad_files),  cmocka_unit_test(test_bad_text),
