@@ -55,7 +55,7 @@ static int  add_text(struct encoder *encoder, const char *text, size_t size, siz
                      bool specials, struct tokens *tokens, struct error *err);
 static int  add_section(struct encoder *encoder, const struct section *section, bool specials,
                         struct tokens *tokens, struct error *err);
-static void normalize(struct encoder *encoder, const struct section *section);
+static int  normalize(struct encoder *encoder, const struct section *section, struct error *err);
 static int  add_plain(struct encoder *encoder, const struct section *section, bool is_start,
                       struct tokens *tokens, struct error *err);
 static void add_word(struct encoder *encoder, const char *text, size_t size,
@@ -224,11 +224,15 @@ static int add_section(struct encoder *encoder, const struct section *section, b
     size_t              at = 0, next = 0, size;
     int                 rc = 0;
 
-    normalize(encoder, section);
+    if (normalize(encoder, section, err) < 0)
+        return -1;
     size = encoder->section.size;
+    if (size == 0)
+        return 0;
     if (added->nodes == 0) {
-        normal_add(&encoder->tokenizer->normal, section->text + section->size, section->ahead,
-                   false, &encoder->section);
+        if (normal_add(&encoder->tokenizer->normal, section->text + section->size,
+                       section->ahead, false, &encoder->section, err) < 0)
+            return -1;
         plain = (struct section){ encoder->section.bytes, 0, size, encoder->section.size - size };
         return add_plain(encoder, &plain, section->from == 0, tokens, err);
     }
@@ -252,7 +256,7 @@ static int add_section(struct encoder *encoder, const struct section *section, b
 /* The text between the begins of two pieces is normalized alone, so that it is known where each
  * piece begins afterwards. That makes no difference: what comes before an answer ends in a
  * character that no other one joins. */
-static void normalize(struct encoder *encoder, const struct section *section)
+static int normalize(struct encoder *encoder, const struct section *section, struct error *err)
 {
     const struct normal *normal = &encoder->tokenizer->normal;
     const size_t         end = section->from + section->size;
@@ -261,15 +265,16 @@ static void normalize(struct encoder *encoder, const struct section *section)
     encoder->section.size = 0;
     for (i = 0; i < encoder->begin_count; i++) {
         if (encoder->begins[i] > at && encoder->begins[i] < end) {
-            normal_add(normal, section->text + (at - section->from), encoder->begins[i] - at,
-                       at == section->from, &encoder->section);
+            if (normal_add(normal, section->text + (at - section->from), encoder->begins[i] - at,
+                           at == section->from, &encoder->section, err) < 0)
+                return -1;
             at = encoder->begins[i];
         }
         encoder->offsets[i] = encoder->begins[i] < end ? (uint32_t)encoder->section.size
                                                        : UINT32_MAX;
     }
-    normal_add(normal, section->text + (at - section->from), end - at, at == section->from,
-               &encoder->section);
+    return normal_add(normal, section->text + (at - section->from), end - at,
+                      at == section->from, &encoder->section, err);
 }
 
 /* ---- pieces and words ---- */

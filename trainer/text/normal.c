@@ -6,6 +6,7 @@
 #include "text/normal.h"
 
 #include <limits.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utf8proc.h>
@@ -16,12 +17,13 @@
 static int  read_step(struct normal *normal, const json_t *json, const char *type,
                       struct error *err);
 static int  read_replace(struct normal_step *step, const json_t *json, struct error *err);
-static void apply(const struct normal_step *step, bool is_first, struct buffer *text);
+static int  apply(const struct normal_step *step, bool is_first, size_t before,
+                  struct buffer *text);
 static void apply_form(const struct normal_step *step, struct buffer *text);
 static void add_form(const struct normal_step *step, const char *text, size_t size,
                      struct buffer *out);
 static bool is_young(uint32_t code);
-static void apply_replace(const struct normal_step *step, struct buffer *text);
+static int  apply_replace(const struct normal_step *step, size_t before, struct buffer *text);
 static bool is_plain(uint32_t code);
 
 int normal_read(struct normal *normal, const json_t *json, struct error *err)
@@ -97,37 +99,52 @@ static int read_replace(struct normal_step *step, const json_t *json, struct err
     return 0;
 }
 
-void normal_add(const struct normal *normal, const char *text, size_t size, bool is_first,
-                struct buffer *out)
+int normal_add(const struct normal *normal, const char *text, size_t size, bool is_first,
+               struct buffer *out, struct error *err)
 {
     struct buffer now = { 0 };
-    int           i;
+    int           i, rc = 0;
 
     if (size == 0 || normal_keeps(normal, text, size)) {
         buffer_add(out, text, size);
-        return;
+        return 0;
     }
     buffer_add(&now, text, size);
-    for (i = 0; i < normal->steps; i++)
-        apply(&normal->step[i], is_first, &now);
-    buffer_add(out, now.bytes, now.size);
+    for (i = 0; i < normal->steps && rc == 0; i++)
+        rc = apply(&normal->step[i], is_first, size, &now);
+    if (rc < 0 || now.size > UINT32_MAX - out->size)
+        rc = err_set(err, "the normalizer makes a text too long: more than %d times as long, or "
+                          "4 GiB", NORMAL_GROWTH);
+    else
+        buffer_add(out, now.bytes, now.size);
     buffer_clear(&now);
+    return rc;
 }
 
-static void apply(const struct normal_step *step, bool is_first, struct buffer *text)
+bool normal_is_too_long(size_t size, size_t before)
+{
+    return size > UINT32_MAX || size > NORMAL_GROWTH * before + NORMAL_GROWTH_ADD;
+}
+
+/* before: the size of the text before all steps. -1: it is too long now. */
+static int apply(const struct normal_step *step, bool is_first, size_t before,
+                 struct buffer *text)
 {
     switch (step->kind) {
     case NORMAL_FORM:    apply_form(step, text); break;
-    case NORMAL_REPLACE: apply_replace(step, text); break;
+    case NORMAL_REPLACE: return apply_replace(step, before, text);
     case NORMAL_PREPEND:
         if (!is_first || text->size == 0)
             break;
+        if (normal_is_too_long(text->size + step->to_size, before))
+            return -1;
         buffer_reserve(text, step->to_size);
         memmove(text->bytes + step->to_size, text->bytes, text->size);
         memcpy(text->bytes, step->to, step->to_size);
         text->size += step->to_size;
         break;
     }
+    return normal_is_too_long(text->size, before) ? -1 : 0;
 }
 
 /* What is between young characters is normalized, and they stay as they are. */
@@ -204,19 +221,25 @@ static bool is_young(uint32_t code)
     return low < sizeof ranges / sizeof ranges[0] && code >= ranges[low].first;
 }
 
-static void apply_replace(const struct normal_step *step, struct buffer *text)
+static int apply_replace(const struct normal_step *step, size_t before, struct buffer *text)
 {
     struct buffer old = *text;
     const char   *at = old.bytes, *end = old.bytes + old.size, *found;
+    int           rc = 0;
 
     *text = (struct buffer){ 0 };
-    while ((found = memmem(at, (size_t)(end - at), step->from, step->from_size)) != NULL) {
+    while (rc == 0 &&
+           (found = memmem(at, (size_t)(end - at), step->from, step->from_size)) != NULL) {
         buffer_add(text, at, (size_t)(found - at));
-        buffer_add(text, step->to, step->to_size);
+        if (normal_is_too_long(text->size + step->to_size, before))
+            rc = -1;
+        else
+            buffer_add(text, step->to, step->to_size);
         at = found + step->from_size;
     }
     buffer_add(text, at, (size_t)(end - at));
     buffer_clear(&old);
+    return rc < 0 || normal_is_too_long(text->size, before) ? -1 : 0;
 }
 
 bool normal_keeps(const struct normal *normal, const char *text, size_t size)

@@ -17,6 +17,10 @@
 
 #define NORMAL_STEPS_MAX 16
 
+/* So many times as long as it was a text may become, and some bytes more. */
+#define NORMAL_GROWTH     64
+#define NORMAL_GROWTH_ADD 4096
+
 struct normal {
     struct normal_step {
         enum { NORMAL_FORM, NORMAL_PREPEND, NORMAL_REPLACE } kind;
@@ -32,9 +36,12 @@ struct normal {
 int normal_read(struct normal *normal, const json_t *json, struct error *err);
 
 /* Adds valid UTF-8 of size bytes to out, normalized. is_first: it begins the string, so that it is
- * Prepend's place. */
-void normal_add(const struct normal *normal, const char *text, size_t size, bool is_first,
-                struct buffer *out);
+ * Prepend's place. -1 with err if it grows beyond NORMAL_GROWTH; out is as before. */
+int normal_add(const struct normal *normal, const char *text, size_t size, bool is_first,
+               struct buffer *out, struct error *err);
+
+/* Has a text of before bytes become too long? Also where offsets have 32 bits. */
+bool normal_is_too_long(size_t size, size_t before);
 
 /* Returns whether the text stays as it is, looking only at what is cheap. */
 bool normal_keeps(const struct normal *normal, const char *text, size_t size);

@@ -12,6 +12,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include "text/normal.h"
 #include "text/pattern.h"
 #include "xalloc.h"
 
@@ -238,7 +239,7 @@ static int  match_all(const struct split_step *step, struct split_room *room, co
 static void take_isolated(const struct pieces *found, struct piece piece, struct pieces *out);
 static void take(const struct split_step *step, const struct pieces *found,
                  const struct pieces *parts, struct pieces *out);
-static void add_prefix(const struct split_step *step, struct split_room *room,
+static int  add_prefix(const struct split_step *step, struct split_room *room, size_t before,
                        struct buffer *text, bool is_start, uint32_t *offsets, size_t count,
                        struct pieces *pieces);
 static bool begins_with(const struct split_step *step, const struct buffer *text,
@@ -249,6 +250,7 @@ int split_apply(const struct split *split, struct split_room *room, struct buffe
                 bool is_start, uint32_t *offsets, size_t count, struct pieces *pieces,
                 struct error *err)
 {
+    const size_t  before = text->size;
     struct pieces old;
     size_t        j;
     int           i;
@@ -259,7 +261,9 @@ int split_apply(const struct split *split, struct split_room *room, struct buffe
         const struct split_step *step = split->step[i];
 
         if (step->kind == STEP_PREFIX) {
-            add_prefix(step, room, text, is_start, offsets, count, pieces);
+            if (add_prefix(step, room, before, text, is_start, offsets, count, pieces) < 0)
+                return err_set(err, "the pre-tokenizers make a text too long: more than %d times as "
+                                    "long, or 4 GiB", NORMAL_GROWTH);
             continue;
         }
         room->next.count = 0;
@@ -355,10 +359,11 @@ static void take(const struct split_step *step, const struct pieces *found,
     }
 }
 
-/* Replaces spaces (if the prefix is another character) and adds the prefix where it is missing. */
-static void add_prefix(const struct split_step *step, struct split_room *room,
-                       struct buffer *text, bool is_start, uint32_t *offsets, size_t count,
-                       struct pieces *pieces)
+/* Replaces spaces (if the prefix is another character) and adds the prefix where it is missing. before:
+ * the size of the text before all steps. -1: it is too long now. */
+static int add_prefix(const struct split_step *step, struct split_room *room, size_t before,
+                      struct buffer *text, bool is_start, uint32_t *offsets, size_t count,
+                      struct pieces *pieces)
 {
     const size_t  size = strlen(step->prefix);
     struct buffer old = *text;
@@ -367,7 +372,7 @@ static void add_prefix(const struct split_step *step, struct split_room *room,
 
     *text = room->text;
     text->size = 0;
-    for (i = 0; i < pieces->count; i++) {
+    for (i = 0; i < pieces->count && !normal_is_too_long(text->size, before); i++) {
         struct piece *piece = &pieces->piece[i];
 
         from = (uint32_t)text->size;
@@ -386,6 +391,7 @@ static void add_prefix(const struct split_step *step, struct split_room *room,
     for (; next < count; next++)
         offsets[next] = (uint32_t)text->size;
     room->text = old;
+    return normal_is_too_long(text->size, before) ? -1 : 0;
 }
 
 /* Does the piece begin with the prefix, or with a space that becomes it? */

@@ -48,7 +48,7 @@ void split_clear(struct split *split);
 
 /* Splits text, which is valid UTF-8 of less than 4 GiB. It may grow, where a step adds a space;
  * then offsets[0 .. count - 1], which are sorted, grow with it. is_start: it is the beginning of
- * all. -1 with err if a pattern takes too long. */
+ * all. -1 with err if a pattern takes too long, or the text grows beyond NORMAL_GROWTH. */
 int  split_apply(const struct split *split, struct split_room *room, struct buffer *text,
                  bool is_start, uint32_t *offsets, size_t count, struct pieces *pieces,
                  struct error *err);

@@ -308,7 +308,8 @@ static int read_added_token(struct tokenizer *tokenizer, const json_t *json, siz
         added_add(&tokenizer->raw, text, strlen(text), &token);
         return 0;
     }
-    normal_add(&tokenizer->normal, text, strlen(text), true, &normal);
+    if (normal_add(&tokenizer->normal, text, strlen(text), true, &normal, err) < 0)
+        return -1;
     if (normal.size > 0)
         added_add(&tokenizer->normalized, normal.bytes, normal.size, &token);
     buffer_clear(&normal);

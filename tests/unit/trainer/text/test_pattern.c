@@ -133,6 +133,43 @@ static const struct {
     { "\\\\P{Han}", "\xe4\xb8\x96\xe3\x80\x82", "\xe4\xb8\x96" },
 };
 
+/* Pre-tokenizers that make a text longer and longer. */
+static void test_growth(void **state)
+{
+    const char       *step = "{\"type\":\"Metaspace\",\"replacement\":\"%c%c%c%c%c%c%c\"},"
+                             "{\"type\":\"Split\",\"pattern\":{\"Regex\":\".\"},"
+                             "\"behavior\":\"Isolated\"}%s";
+    struct split      split;
+    struct split_room room = { 0 };
+    struct pieces     pieces = { 0 };
+    struct buffer     json_text = { 0 }, text = { 0 };
+    struct error      err = { "" };
+    char              one[256];
+    json_t           *json;
+    int               c;
+
+    (void)state;
+    buffer_add_text(&json_text, "{\"type\":\"Sequence\",\"pretokenizers\":[");
+    for (c = 'a'; c < 'e'; c++) {
+        snprintf(one, sizeof one, step, c, c, c, c, c, c, c, c < 'd' ? "," : "]}");
+        buffer_add_text(&json_text, one);
+    }
+    json = json_loadb(json_text.bytes, json_text.size, 0, NULL);
+    assert_non_null(json);
+    assert_int_equal(split_read(&split, json, &err), 0);
+    buffer_add_text(&text, "some text of so many characters that it would be some million: "
+                           "0123456789012345678901234567890123456789012345678901234567890123456789");
+    assert_int_equal(split_apply(&split, &room, &text, true, NULL, 0, &pieces, &err), -1);
+    assert_string_equal(err.text, "the pre-tokenizers make a text too long: more than 64 times as "
+                                  "long, or 4 GiB");
+    buffer_clear(&json_text);
+    buffer_clear(&text);
+    pieces_clear(&pieces);
+    split_room_clear(&room);
+    split_clear(&split);
+    json_decref(json);
+}
+
 static void check_split(const char *json_text, const char *text, const char *want)
 {
     json_t           *json = json_loads(json_text, 0, NULL);
@@ -218,7 +255,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_translation), cmocka_unit_test(test_refused),
         cmocka_unit_test(test_too_long),    cmocka_unit_test(test_splits),
-        cmocka_unit_test(test_added),
+        cmocka_unit_test(test_growth),      cmocka_unit_test(test_added),
     };
 
     return cmocka_run_group_tests_name("pattern", tests, NULL, NULL);

@@ -210,6 +210,36 @@ static void test_single_word(void **state)
     tokenizer_close(tokenizer);
 }
 
+/* A normalizer that makes a text longer and longer, and one that leaves nothing of it. */
+static void test_growth(void **state)
+{
+    struct tokenizer *large = changed("{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},"
+                                      "\"content\":\"0123456789012345678901234567890123456789"
+                                      "0123456789012345678901234567890123456789\"}");
+    struct tokenizer *none = changed("{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},"
+                                     "\"content\":\"\"}");
+    struct encoder   *encoder = encoder_new(large);
+    char              text[1000];
+    struct tokens     tokens = { 0 };
+    struct error      err;
+
+    (void)state;
+    memset(text, 'a', sizeof text);
+    assert_int_equal(encoder_add(encoder, text, 50, 0, &tokens, &err), 0);
+    assert_int_equal(encoder_add(encoder, text, sizeof text, 0, &tokens, &err), -1);
+    assert_string_equal(err.text, "the normalizer makes a text too long: more than 64 times as "
+                                  "long, or 4 GiB");
+    encoder_free(encoder);
+    tokens_clear(&tokens);
+    encoder = encoder_new(none);
+    assert_int_equal(encoder_add(encoder, text, sizeof text, 0, &tokens, &err), 0);
+    assert_int_equal(tokens.count, 0);
+    encoder_free(encoder);
+    tokens_clear(&tokens);
+    tokenizer_close(large);
+    tokenizer_close(none);
+}
+
 /* A token belongs to the piece in which it begins, also if it ends in the next one. */
 static void test_pieces(void **state)
 {
@@ -483,7 +513,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bytes),      cmocka_unit_test(test_characters),
         cmocka_unit_test(test_say),        cmocka_unit_test(test_specials),
-        cmocka_unit_test(test_single_word),
+        cmocka_unit_test(test_growth),     cmocka_unit_test(test_single_word),
         cmocka_unit_test(test_pieces),     cmocka_unit_test(test_parts),
         cmocka_unit_test(test_long_words), cmocka_unit_test(test_bad),
         cmocka_unit_test(test_bad_files),  cmocka_unit_test(test_bad_text),
