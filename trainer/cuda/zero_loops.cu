@@ -161,6 +161,13 @@ void zero_loops_adam(struct zero_loops *loops, const struct adam *how, int64_t s
                      double factor, const struct adam_arrays *arrays)
 {
     const struct adam_numbers numbers = adam_numbers(how, step, factor);
+    const struct adam_numbers without = adam_without_decay(&numbers);
+    struct adam_arrays        part;
+    bool                      is_spared;
+    size_t                    at;
 
-    FOR_TYPE(arrays->grad_type, adam, loops, &numbers, arrays);
+    for (at = 0; at < arrays->count; at += part.count) {
+        part = adam_alike(arrays, at, &is_spared);
+        FOR_TYPE(part.grad_type, adam, loops, is_spared ? &without : &numbers, &part);
+    }
 }

@@ -50,6 +50,8 @@ static int                 threads_for(size_t count);
 static struct adam_arrays  share_of(const struct adam_arrays *all, int thread, int threads);
 static void                run_share(adam_kernel *run, const struct adam_numbers *numbers,
                                      const struct adam_arrays *share);
+static void                run_parts(adam_kernel *run, const struct adam_numbers *numbers,
+                                     const struct adam_arrays *share);
 
 void adam_step(const struct adam *adam, int64_t step, double factor,
                const struct adam_arrays *arrays)
@@ -88,6 +90,14 @@ struct adam_numbers adam_numbers(const struct adam *adam, int64_t step, double f
     };
 }
 
+struct adam_numbers adam_without_decay(const struct adam_numbers *numbers)
+{
+    struct adam_numbers without = *numbers;
+
+    without.decay_in_grad = without.decay_of_param = 0;
+    return without;
+}
+
 static int threads_for(size_t count)
 {
 #ifdef _OPENMP
@@ -119,6 +129,7 @@ struct adam_arrays adam_part(const struct adam_arrays *all, size_t from, size_t 
     struct adam_arrays part = *all;
 
     part.count = count;
+    part.first += from;
     part.param += from;
     part.mean += from;
     part.square += from;
@@ -138,7 +149,7 @@ static void run_share(adam_kernel *run, const struct adam_numbers *numbers,
     unsigned       before = _mm_getcsr();
 
     _mm_setcsr(before | flush);
-    run(numbers, share);
+    run_parts(run, numbers, share);
     _mm_setcsr(before);
 #elif defined(__aarch64__)
     const uint64_t flush = UINT64_C(1) << 24; /* FZ */
@@ -146,11 +157,47 @@ static void run_share(adam_kernel *run, const struct adam_numbers *numbers,
 
     __asm__ volatile("mrs %0, fpcr" : "=r"(before));
     __asm__ volatile("msr fpcr, %0" : : "r"(before | flush) : "memory");
-    run(numbers, share);
+    run_parts(run, numbers, share);
     __asm__ volatile("msr fpcr, %0" : : "r"(before) : "memory");
 #else
-    run(numbers, share);
+    run_parts(run, numbers, share);
 #endif
+}
+
+/* The parts are few and long: some per layer. */
+static void run_parts(adam_kernel *run, const struct adam_numbers *numbers,
+                      const struct adam_arrays *share)
+{
+    const struct adam_numbers without = adam_without_decay(numbers);
+    struct adam_arrays        part;
+    size_t                    at;
+    bool                      is_spared;
+
+    for (at = 0; at < share->count; at += part.count) {
+        part = adam_alike(share, at, &is_spared);
+        run(is_spared ? &without : numbers, &part);
+    }
+}
+
+struct adam_arrays adam_alike(const struct adam_arrays *all, size_t from, bool *is_spared)
+{
+    const struct partition_range *range = all->spared;
+    const size_t                  number = all->first + from;
+    int                           low = 0, high = all->spared_count, middle;
+    size_t                        count = all->count - from, same;
+
+    while (low < high) { /* the first range that ends behind it */
+        middle = (low + high) / 2;
+        if (range[middle].start + range[middle].count > number)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    *is_spared = low < all->spared_count && range[low].start <= number;
+    same = *is_spared                ? range[low].start + range[low].count - number
+           : low < all->spared_count ? range[low].start - number
+                                     : count;
+    return adam_part(all, from, same < count ? same : count);
 }
 
 /* ---- kernels ---- */

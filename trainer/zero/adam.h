@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "comm/dtype.h"
+#include "zero/partition.h"
 
 struct adam {
     double lr, beta1, beta2, eps, weight_decay;
@@ -41,6 +42,12 @@ struct adam_arrays {
     enum dtype  grad_type;             /* float, half or bfloat16 */
     void       *copy;                  /* NULL: make no copy */
     enum dtype  copy_type;             /* half or bfloat16 */
+
+    /* Ranges that weight decay spares; in order, and they do not overlap. The first element of the
+     * arrays has the number first there, so the ranges of a larger array are fine, too. */
+    const struct partition_range *spared;
+    int                           spared_count;
+    size_t                        first;
 };
 
 /* Does step number step (the first is 1), on all OpenMP threads. Treats numbers below
@@ -50,6 +57,10 @@ void adam_step(const struct adam *adam, int64_t step, double factor,
 
 /* Returns count elements of all of these arrays, from the element from on. */
 struct adam_arrays adam_part(const struct adam_arrays *all, size_t from, size_t count);
+
+/* Returns the part from the element from on, as far as weight decay spares all of it, or reaches
+ * all. */
+struct adam_arrays adam_alike(const struct adam_arrays *all, size_t from, bool *is_spared);
 
 /* Returns the kernel that adam_step() uses: "avx512", "avx2", "neon" or "scalar". */
 const char *adam_kernel_name(void);

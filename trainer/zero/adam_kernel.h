@@ -20,6 +20,10 @@ struct adam_numbers {
 /* step: the first is 1. */
 struct adam_numbers adam_numbers(const struct adam *adam, int64_t step, double factor);
 
+/* The same for parameters that weight decay spares. */
+struct adam_numbers adam_without_decay(const struct adam_numbers *numbers);
+
+/* Does the step for all of the arrays, without a look at what is spared. */
 typedef void adam_kernel(const struct adam_numbers *numbers, const struct adam_arrays *arrays);
 
 adam_kernel adam_scalar;

@@ -101,7 +101,7 @@ static int adam_here(struct zero *zero, const struct adam *adam, double factor, 
         return -1;
     if (zero->type != DTYPE_FLOAT)
         arrays->copy = params;
-    zero_adam(zero, &zero_device_cpu, adam, factor, bucket, arrays);
+    adam_step(adam, zero->steps, factor, arrays);
     if (zero->type == DTYPE_FLOAT && params != arrays->param)
         memcpy(params, arrays->param, arrays->count * sizeof(float));
     zero_params_sent(zero, bucket);
@@ -129,7 +129,7 @@ static int adam_there(struct zero *zero, const struct adam *adam, double factor,
     if (params == NULL)
         return -1;
     arrays->copy = zero->type == DTYPE_FLOAT ? NULL : room->memory;
-    zero_adam(zero, zero->device, adam, factor, bucket, arrays);
+    zero->device->adam(zero->device, adam, zero->steps, factor, arrays);
     zero->device->read(zero->device, params,
                        arrays->copy != NULL ? arrays->copy : (void *)arrays->param,
                        arrays->count * zero->element);

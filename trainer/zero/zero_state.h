@@ -89,9 +89,6 @@ int   zero_forget(struct zero *zero, struct error *err);
 
 /* Returns the arrays that Adam uses for this bucket, without the copy of the parameters. */
 struct adam_arrays zero_adam_arrays(const struct zero *zero, int bucket);
-/* Does Adam on them, in the device's memory. */
-void zero_adam(const struct zero *zero, struct zero_device *device, const struct adam *adam,
-               double factor, int bucket, const struct adam_arrays *arrays);
 
 /* offload.c: does a step with Adam on the CPU; does a bucket of a step in which only the
  * parameters are offloaded. */

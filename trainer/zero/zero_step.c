@@ -156,7 +156,7 @@ static int update(struct zero *zero, const struct adam *adam, double factor, str
         }
         arrays = zero_adam_arrays(zero, bucket);
         arrays.copy = zero->type == DTYPE_FLOAT ? NULL : zero_own_params(zero, bucket);
-        zero_adam(zero, zero->device, adam, factor, bucket, &arrays);
+        zero->device->adam(zero->device, adam, zero->steps, factor, &arrays);
         if (zero_spread(zero, bucket, err) < 0)
             return -1;
     }
@@ -175,39 +175,10 @@ struct adam_arrays zero_adam_arrays(const struct zero *zero, int bucket)
         .grad = zero_own_grads(zero, bucket),
         .grad_type = zero->type,
         .copy_type = zero->type,
+        .first = piece.start,
+        .spared = zero->plan.options.spared,
+        .spared_count = zero->plan.options.spared_count,
     };
-}
-
-/* Calls the device for each range that is spared or lies between two of these. They are few and
- * long: some per layer. */
-void zero_adam(const struct zero *zero, struct zero_device *device, const struct adam *adam,
-               double factor, int bucket, const struct adam_arrays *arrays)
-{
-    const struct partition_range *next = zero->plan.options.spared;
-    const struct partition_range *last = next + zero->plan.options.spared_count;
-    const size_t                  start = zero_own_piece(zero, bucket).start;
-    const size_t                  end = start + arrays->count;
-    struct adam                   how = *adam;
-    struct adam_arrays            part;
-    size_t                        at, to;
-
-    if (adam->weight_decay == 0)
-        next = last;
-    for (at = start; at < end; at = to) {
-        while (next < last && next->start + next->count <= at)
-            next++;
-        to = end;
-        how.weight_decay = adam->weight_decay;
-        if (next < last && next->start <= at) {
-            to = next->start + next->count;
-            how.weight_decay = 0;
-        } else if (next < last) {
-            to = next->start;
-        }
-        to = to < end ? to : end;
-        part = adam_part(arrays, at - start, to - at);
-        device->adam(device, &how, zero->steps, factor, &part);
-    }
 }
 
 int zero_publish(struct zero *zero, struct error *err)

@@ -146,6 +146,7 @@ static void test_adam(void **state)
     static const struct adam  adams[] = { { 1e-3, 0.9, 0.999, 1e-8, 0.01, true, true },
                                           { 1e-2, 0.8, 0.99, 1e-6, 0.1, false, false } };
     static const enum dtype   types[] = { DTYPE_FLOAT, DTYPE_HALF, DTYPE_BFLOAT16 };
+    static const struct partition_range spared[] = { { 0, 113 }, { 500, 1 }, { 1001, 777 } };
     static float              param[COUNT], mean[COUNT], square[COUNT], wide[COUNT];
     static uint16_t           narrow[COUNT], copy[COUNT];
     struct adam_arrays        cpu, there;
@@ -159,8 +160,11 @@ static void test_adam(void **state)
         fill(param, COUNT, 1);
         memset(mean, 0, sizeof mean);
         memset(square, 0, sizeof square);
-        cpu = (struct adam_arrays){ COUNT, param, mean, square, is_float ? (void *)wide : narrow,
-                                    type, is_float ? NULL : copy, type };
+        cpu = (struct adam_arrays){ .count = COUNT, .param = param, .mean = mean,
+                                    .square = square, .grad = is_float ? (void *)wide : narrow,
+                                    .grad_type = type, .copy = is_float ? NULL : copy,
+                                    .copy_type = type, .first = 100, .spared = spared,
+                                    .spared_count = 3 };
         there = cpu;
         there.param = on_gpu(param, sizeof param);
         there.mean = on_gpu(mean, sizeof mean);

@@ -38,7 +38,15 @@ struct state {
     void      *grad;
     uint16_t  *copy;
     enum dtype grad_type, copy_type; /* copy_type float: no copy */
+    bool       is_sparing;
 };
+
+/* Of an array in which the state begins at SPARED_FIRST. */
+#define SPARED_FIRST 1000
+static const struct partition_range spared[] = { { 10, 50 }, { 900, 163 }, { 1063, 1 },
+                                                 { 5001, 50000 }, { 60000, 64 },
+                                                 { 99999, 900000 } };
+#define SPARED (sizeof spared / sizeof spared[0])
 
 static uint64_t random_state = 88172645463325252;
 
@@ -117,6 +125,7 @@ static void step_state(struct state *s, const struct adam *adam, int64_t step, d
         .count = s->count, .param = s->param, .mean = s->mean, .square = s->square,
         .grad = s->grad, .grad_type = s->grad_type,
         .copy = s->copy_type == DTYPE_FLOAT ? NULL : s->copy, .copy_type = s->copy_type,
+        .spared = spared, .spared_count = s->is_sparing ? SPARED : 0, .first = SPARED_FIRST,
     };
 
     adam_step(adam, step, factor, &arrays);
@@ -333,6 +342,55 @@ static void test_threads(void **state)
 #endif
 }
 
+static bool is_spared(size_t i)
+{
+    size_t j;
+
+    for (j = 0; j < SPARED; j++)
+        if (i + SPARED_FIRST >= spared[j].start &&
+            i + SPARED_FIRST < spared[j].start + spared[j].count)
+            return true;
+    return false;
+}
+
+/* Each element has the bits of a step with decay or of one without, on any number of threads. */
+static void test_spared(void **state)
+{
+    struct state first = state_new(200003, DTYPE_HALF, DTYPE_HALF), with, without, got;
+    struct adam  how = usual;
+    size_t       i;
+    int          threads;
+#ifdef _OPENMP
+    const int    before = omp_get_max_threads();
+#endif
+
+    (void)state;
+    with = state_copy(&first);
+    step_state(&with, &how, 1, 0.5);
+    how.weight_decay = 0;
+    without = state_copy(&first);
+    step_state(&without, &how, 1, 0.5);
+    for (threads = 1; threads <= 5; threads++) {
+#ifdef _OPENMP
+        omp_set_num_threads(threads);
+#endif
+        got = state_copy(&first);
+        got.is_sparing = true;
+        step_state(&got, &usual, 1, 0.5);
+        for (i = 0; i < got.count; i++)
+            if (got.param[i] != (is_spared(i) ? without.param[i] : with.param[i]))
+                fail_msg("element %zu, %d threads", i, threads);
+        assert_copy(&got);
+        state_clear(&got);
+    }
+#ifdef _OPENMP
+    omp_set_num_threads(before);
+#endif
+    state_clear(&with);
+    state_clear(&without);
+    state_clear(&first);
+}
+
 static void test_choice(void **state)
 {
     (void)state;
@@ -350,6 +408,7 @@ int main(void)
         cmocka_unit_test(test_first_step),
         cmocka_unit_test(test_fading),
         cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_spared),
         cmocka_unit_test(test_choice),
     };
 
