@@ -341,7 +341,7 @@ test_setup() {
     for name in $(env | sed -n 's/^\([A-Za-z_][A-Za-z0-9_]*\)=.*/\1/p'); do
         case $name in
         top_srcdir | top_builddir | srcdir) ;;
-        MUSTER_TEST_REQUIRE | MUSTER_TEST_TRANSFORMERS | MUSTER_TEST_WIDE) ;;
+        MUSTER_TEST_REQUIRE | MUSTER_TEST_TOKENIZERS | MUSTER_TEST_TRANSFORMERS | MUSTER_TEST_WIDE) ;;
         ASAN_OPTIONS | UBSAN_OPTIONS | LSAN_OPTIONS | TMPDIR | PATH | PWD) ;;
         nodes_in_namespaces) ;;
         *) unset "$name" ;;

@@ -1,16 +1,12 @@
 #!/bin/sh
 # Beside the library transformers: models that it saved have its logits in muster-train, and its loss
 # curve on any number of ranks, in each stage, wherever the parameters are; and it loads what they learn.
-# MUSTER_TEST_TRANSFORMERS is the system that has the library, as tests/distro keeps one.
+# MUSTER_TEST_TRANSFORMERS is the system that has the library (hugging_python).
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
 
 need_transformers() {
-    need_root || return
-    [ -n "${MUSTER_TEST_TRANSFORMERS:-}" ] ||
-        { echo "MUSTER_TEST_TRANSFORMERS names no system with transformers"; return 1; }
-    [ -d "$MUSTER_TEST_TRANSFORMERS/usr/lib/python3/dist-packages/transformers" ] ||
-        { echo "$MUSTER_TEST_TRANSFORMERS has no python3-transformers"; return 1; }
+    "$here/train/hugging_python"
 }
 need trainer
 need transformers
@@ -27,18 +23,9 @@ cp "$here/train/hugging_face.py" .
 cp -r "$top_srcdir/tests/unit/trainer/vectors" .
 vectors=$(cd vectors && for name in *; do [ "${name%bert*}" != "$name" ] || echo "$name"; done)
 
-# hugging_face COMMAND...: in that system, where this directory is /mnt.
+# hugging_face COMMAND...: in that system.
 hugging_face() {
-    # shellcheck disable=SC2016
-    run unshare --mount --pid --fork --kill-child sh -ec '
-        root=$1
-        shift
-        mount -t proc proc "$root/proc"
-        mount --rbind /dev "$root/dev"
-        mount --bind . "$root/mnt"
-        exec chroot "$root" env -i -C /mnt PATH=/usr/bin:/bin HOME=/mnt LANG=C.UTF-8 OMP_NUM_THREADS=2 \
-            PYTHONDONTWRITEBYTECODE=1 HF_HUB_OFFLINE=1 python3 hugging_face.py "$@"' \
-        sh "$MUSTER_TEST_TRANSFORMERS" "$@"
+    run "$here/train/hugging_python" hugging_face.py "$@"
 }
 # config STAGE KEYS: a batch of 12, three samples at a time; more keys of zero_optimization.
 config() {
