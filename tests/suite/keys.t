@@ -14,7 +14,7 @@ def text(files):
 everywhere = text(file for file in trainer.glob("*/*.[ch]") if file.parent.name != "config")
 schedule = text([trainer / "config/schedule.c"])
 config = text([trainer / "config/ds_config.c"])
-rows = re.findall(r"^    (?:WORKS|CHOICE|OF)\((.*?)\),$", open(sys.argv[2]).read(), re.S | re.M)
+rows = re.findall(r"^    (?:WORKS|WORKS_BUT|CHOICE|OF)\((.*?)\),$", open(sys.argv[2]).read(), re.S | re.M)
 assert len(rows) > 60
 for row in rows:
     words = re.split(r",\s*", row)
@@ -30,6 +30,6 @@ END
 }
 table=$top_srcdir/trainer/config/ds_table.c
 is "each is" "$(unused "$table")" ""
-sed 's/^    WORKS("steps_per_print"/    WORKS("nobody", DS_COUNT, "null", nobody),\n&/' "$table" >broken
+sed 's/^    WORKS("gradient_clipping"/    WORKS("nobody", DS_COUNT, "null", nobody),\n&/' "$table" >broken
 is "one that is not is named" "$(unused broken)" '"nobody"'
 finish

@@ -17,19 +17,21 @@
 #include "number.h"
 #include "xalloc.h"
 
+static void report(const struct ds_read *read, struct strlist *problems, struct error *err);
 static void check_all(struct ds_config *config);
-static int  check_optimizer(struct ds_config *config, struct error *err);
-static int  check_precision(struct ds_config *config, struct error *err);
+static int  check_dtypes(struct ds_config *config, struct error *err);
+static int  check_scale(struct ds_config *config, struct error *err);
 static int  check_zero(struct ds_config *config, struct error *err);
+static int  check_dividing(struct ds_config *config, struct error *err);
+static int  check_optimizer_offload(struct ds_config *config, struct error *err);
+static int  check_param_offload(struct ds_config *config, struct error *err);
+static int  check_queue(struct ds_config *config, struct error *err);
+static int  check_block(struct ds_config *config, struct error *err);
+static int  check_optimizer(struct ds_config *config, struct error *err);
 static int  check_offload(const struct ds_config *config, const char *section,
                           const struct ds_offload *offload, int64_t stage, struct error *err);
 static int  check_most(const struct ds_config *config, const char *path, int64_t value,
                        int64_t most, struct error *err);
-static struct ds_config *read_file(const char *path, const struct ds_given *given,
-                                   struct strlist *problems, struct error *err);
-static struct ds_config *parse(const char *name, const char *text, size_t size,
-                               const struct ds_given *given, struct strlist *problems,
-                               struct error *err);
 static int  check_scheduler(struct ds_config *config, struct error *err);
 static int  check_elasticity(struct ds_config *config, struct error *err);
 static int  resolve_elastic(struct ds_config *config, int64_t world, struct error *err);
@@ -37,56 +39,41 @@ static int  resolve_batch(struct ds_config *config, int64_t world, struct error 
 static int  complain(const struct ds_config *config, const char *path, struct error *err,
                      const char *text);
 
-struct ds_config *ds_config_read(const char *path, struct error *err)
-{
-    return read_file(path, NULL, NULL, err);
-}
-
-static struct ds_config *read_file(const char *path, const struct ds_given *given,
-                                   struct strlist *problems, struct error *err)
-{
-    struct ds_config *config;
-    size_t            size;
-    char             *text = file_read(path, DS_CONFIG_SIZE_MAX, &size, err);
-
-    if (text == NULL)
-        return NULL;
-    config = parse(path, text, size, given, problems, err);
-    free(text);
-    return config;
-}
-
 struct ds_config *ds_config_parse(const char *name, const char *text, size_t size,
+                                  const struct ds_given *given, struct strlist *problems,
                                   struct error *err)
-{
-    return parse(name, text, size, NULL, NULL, err);
-}
-
-static struct ds_config *parse(const char *name, const char *text, size_t size,
-                               const struct ds_given *given, struct strlist *problems,
-                               struct error *err)
 {
     struct ds_config *config = xcalloc(1, sizeof *config);
 
     config->read = ds_read_new(name);
     if (given != NULL)
         config->given = *given;
-    if (ds_read_values(config, text, size, given, err) < 0) {
-        ds_config_free(config);
-        return NULL;
+    if (ds_read_values(config, text, size, err) == 0) {
+        /* With a default instead of a bad value, these could find what is not there. */
+        if (!config->read->has_bad_value)
+            check_all(config);
+        if (config->read->found == 0)
+            return config;
+        report(config->read, problems, err);
     }
-    if (config->problems.count == 0)
-        check_all(config);
-    if (config->problems.count == 0)
-        return config;
-    if (problems != NULL)
-        strlist_append(problems, &config->problems);
-    if (problems == NULL || config->problems.count == 1)
-        err_set(err, "%s", config->problems.item[0]);
-    else
-        err_set(err, "%s: %zu problems, see above", name, config->problems.count);
     ds_config_free(config);
     return NULL;
+}
+
+static void report(const struct ds_read *read, struct strlist *problems, struct error *err)
+{
+    if (read->found == 1) {
+        err_set(err, "%s", read->problems.item[0]);
+    } else if (problems == NULL) {
+        err_set(err, "%s (the first of %zu problems)", read->problems.item[0], read->found);
+    } else {
+        strlist_append(problems, &read->problems);
+        if (read->found > DS_PROBLEMS_MAX)
+            err_set(err, "%s: %zu problems, of which these are the first %d", read->name,
+                    read->found, DS_PROBLEMS_MAX);
+        else
+            err_set(err, "%s: %zu problems", read->name, read->found);
+    }
 }
 
 void ds_config_free(struct ds_config *config)
@@ -95,7 +82,6 @@ void ds_config_free(struct ds_config *config)
         return;
     free((void *)config->elasticity.micro_batch_sizes);
     strlist_clear(&config->notes);
-    strlist_clear(&config->problems);
     ds_read_free(config->read);
     free(config);
 }
@@ -105,43 +91,40 @@ void ds_config_note(struct ds_config *config, const char *path, const char *text
     ds_read_note(config, path, text);
 }
 
-/* Adds what contradicts itself to the problems. */
+/* Checks what several values must have in common. */
 static void check_all(struct ds_config *config)
 {
-    static int (*const checks[])(struct ds_config *config, struct error *err) = {
-        check_precision, check_zero, check_scheduler, check_elasticity, check_optimizer,
+    static int (*const checks[])(struct ds_config *, struct error *) = {
+        check_dtypes,        check_scale, check_zero,  check_dividing,  check_optimizer_offload,
+        check_param_offload, check_queue, check_block, check_scheduler, check_elasticity,
+        check_optimizer,
     };
-    struct error why;
+    struct error err;
     size_t       i;
 
     for (i = 0; i < sizeof checks / sizeof checks[0]; i++)
-        if (checks[i](config, &why) < 0)
-            strlist_add(&config->problems, why.text);
+        if (checks[i](config, &err) < 0)
+            ds_read_add_problem(config->read, err.text);
 }
 
-static int check_optimizer(struct ds_config *config, struct error *err)
-{
-    config->optimizer.given = ds_read_has(config, "optimizer");
-    config->optimizer.lr_is_given = ds_read_has(config, "optimizer.params.lr");
-    if (config->optimizer.given && config->optimizer.type == DS_UNSET)
-        return complain(config, "optimizer", err, "type is missing");
-    return 0;
-}
-
-static int check_precision(struct ds_config *config, struct error *err)
+static int check_dtypes(struct ds_config *config, struct error *err)
 {
     if (config->fp16.enabled && config->bf16.enabled)
-        return complain(config, "bf16.enabled", err, "fp16 is enabled as well");
-    if (config->fp16.enabled && config->fp16.loss_scale == 0 && config->fp16.min_loss_scale == 0)
-        return complain(config, "fp16.min_loss_scale", err,
-                        "must be more than 0 for a dynamic scale");
-    if (config->fp16.initial_scale_power > 126)
-        return complain(config, "fp16.initial_scale_power", err, "must be at most 126");
+        return complain(config, "bf16.enabled", err, "fp16 is enabled as well: choose one");
     if (config->param_dtype != DS_UNSET &&
         config->param_dtype != (int)ds_config_dtype(config))
         return complain(config, "data_types.param_dtype", err,
                         "contradicts fp16.enabled and bf16.enabled");
     return 0;
+}
+
+static int check_scale(struct ds_config *config, struct error *err)
+{
+    if (config->fp16.enabled && config->fp16.loss_scale == 0 && config->fp16.min_loss_scale == 0)
+        return complain(config, "fp16.min_loss_scale", err,
+                        "must be more than 0 for a dynamic scale");
+    return check_most(config, "fp16.initial_scale_power", config->fp16.initial_scale_power, 126,
+                      err);
 }
 
 static int check_zero(struct ds_config *config, struct error *err)
@@ -154,7 +137,12 @@ static int check_zero(struct ds_config *config, struct error *err)
         return complain(config, "zero_optimization.allgather_bucket_size", err, "must be even");
     if (config->gradient_allreduce_op == DS_SUM && zero->stage == 3)
         return complain(config, "gradient_allreduce_op", err, "stage 3 does not support sum");
-    if (zero->stage == 2 && zero->reduce_scatter &&
+    return 0;
+}
+
+static int check_dividing(struct ds_config *config, struct error *err)
+{
+    if (config->zero.stage == 2 && config->zero.reduce_scatter &&
         (config->prescale_gradients || config->gradient_predivide_factor != 1))
         return complain(config,
                         config->prescale_gradients ? "prescale_gradients"
@@ -162,11 +150,27 @@ static int check_zero(struct ds_config *config, struct error *err)
                         err, "stage 2 with reduce_scatter does not support it");
     if (config->gradient_predivide_factor == 0)
         return complain(config, "gradient_predivide_factor", err, "must not be 0");
-    if (check_offload(config, "zero_optimization.offload_optimizer", &zero->optimizer, 1, err) < 0)
-        return -1;
-    if (check_offload(config, "zero_optimization.offload_param", &zero->param, 3, err) < 0 ||
-        check_most(config, "aio.queue_depth", config->aio.queue_depth, DS_QUEUE_DEPTH_MAX, err) < 0)
-        return -1;
+    return 0;
+}
+
+static int check_optimizer_offload(struct ds_config *config, struct error *err)
+{
+    return check_offload(config, "zero_optimization.offload_optimizer", &config->zero.optimizer, 1,
+                         err);
+}
+
+static int check_param_offload(struct ds_config *config, struct error *err)
+{
+    return check_offload(config, "zero_optimization.offload_param", &config->zero.param, 3, err);
+}
+
+static int check_queue(struct ds_config *config, struct error *err)
+{
+    return check_most(config, "aio.queue_depth", config->aio.queue_depth, DS_QUEUE_DEPTH_MAX, err);
+}
+
+static int check_block(struct ds_config *config, struct error *err)
+{
     return check_most(config, "aio.block_size", config->aio.block_size, DS_BLOCK_SIZE_MAX, err);
 }
 
@@ -244,6 +248,17 @@ static int check_elasticity(struct ds_config *config, struct error *err)
     return 0;
 }
 
+static int check_optimizer(struct ds_config *config, struct error *err)
+{
+    struct ds_optimizer *optimizer = &config->optimizer;
+
+    optimizer->given = ds_read_has(config, "optimizer");
+    optimizer->lr_is_given = ds_read_has(config, "optimizer.params.lr");
+    if (optimizer->given && optimizer->type == DS_UNSET)
+        return complain(config, "optimizer", err, "type is missing");
+    return 0;
+}
+
 static int complain(const struct ds_config *config, const char *path, struct error *err,
                     const char *text)
 {
@@ -253,14 +268,20 @@ static int complain(const struct ds_config *config, const char *path, struct err
 struct ds_config *ds_config_read_for_run(const char *path, const struct ds_given *given,
                                          struct strlist *problems, struct error *err)
 {
-    const char       *text = getenv("MUSTER_GRADIENT_ACCUMULATION_STEPS");
-    struct ds_config *config = read_file(path, given, problems, err);
+    const char       *steps_text = getenv("MUSTER_GRADIENT_ACCUMULATION_STEPS");
+    struct ds_config *config;
     struct error      why;
-    int64_t           steps;
+    int64_t           steps = 0;
+    size_t            size;
+    char             *text = file_read(path, DS_CONFIG_SIZE_MAX, &size, err);
 
-    if (config == NULL || text == NULL)
+    if (text == NULL)
+        return NULL;
+    config = ds_config_parse(path, text, size, given, problems, err);
+    free(text);
+    if (config == NULL || steps_text == NULL)
         return config;
-    if (parse_number(text, 1, INT_MAX, &steps, &why) == 0) {
+    if (parse_number(steps_text, 1, INT_MAX, &steps, &why) == 0) {
         ds_config_set_steps(config, steps);
         return config;
     }
@@ -336,7 +357,8 @@ static int resolve_batch(struct ds_config *config, int64_t world, struct error *
         micro = DS_UNSET;
     if (batch == DS_UNSET && micro == DS_UNSET)
         return complain(config, has_steps ? "gradient_accumulation_steps" : "", err,
-                        "train_batch_size or train_micro_batch_size_per_gpu is missing");
+                        "train_batch_size or train_micro_batch_size_per_gpu is missing: write "
+                        "one, or give --micro-batch");
     config->own_steps = steps != DS_UNSET ? steps : 1;
     if (config->wanted_steps > 0)
         steps = config->wanted_steps;
@@ -353,8 +375,12 @@ static int resolve_batch(struct ds_config *config, int64_t world, struct error *
         batch = product;
     if (batch != product || product == 0)
         return ds_read_error(config->read, blamed, err,
-                             "%lld is not micro batch %lld x accumulation steps %lld x ranks %lld",
-                             (long long)batch, (long long)micro, (long long)steps,
+                             "%lld is not micro batch %lld%s x accumulation steps %lld%s "
+                             "x ranks %lld",
+                             (long long)batch, (long long)micro,
+                             config->given.micro_batch > 0 ? " (--micro-batch)" : "",
+                             (long long)steps,
+                             config->given.accumulation > 0 ? " (--accumulation)" : "",
                              (long long)world);
     config->train_batch_size = batch;
     config->micro_batch_size = micro;

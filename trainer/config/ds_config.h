@@ -4,7 +4,7 @@
  * key is an error with its line and the nearest known name. The code has no globals and prints
  * nothing, so programs that only examine a configuration can use it, too.
  *
- *     ds_config_read -> ds_config_resolve(world size) -> use -> ds_config_free
+ *     ds_config_read_for_run -> ds_config_resolve(world size) -> use -> ds_config_free
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_DS_CONFIG_H
@@ -24,6 +24,7 @@
 #define DS_BUFFERS_MAX     32
 #define DS_QUEUE_DEPTH_MAX 64
 #define DS_BLOCK_SIZE_MAX  (1 << 30)
+#define DS_PROBLEMS_MAX    64
 
 /* The value of integers that were not given; real numbers are then NAN. */
 #define DS_UNSET (-1)
@@ -117,24 +118,24 @@ struct ds_config {
     int64_t        wanted_steps; /* see ds_config_set_steps(); 0: not set */
     int64_t        own_steps; /* the accumulation steps without them; once resolved */
     struct strlist notes;       /* for the user, on ignored settings: "ds_config.json:7: ..." */
-    struct strlist problems;    /* why it cannot be used; empty once it has been read */
     struct ds_read *read;       /* the parsed file, for ds_config_print; owns all texts */
 };
 
-/* NULL with "FILE:LINE: reason" in err. Free with ds_config_free(). */
-struct ds_config *ds_config_read(const char *path, struct error *err);
+/* NULL with "FILE:LINE: KEY: reason" in err if one thing is wrong. If more are, each is added to
+ * problems (at most DS_PROBLEMS_MAX; NULL: to nothing), and err has their number. Free with
+ * ds_config_free(). */
 struct ds_config *ds_config_parse(const char *name, const char *text, size_t size,
+                                  const struct ds_given *given, struct strlist *problems,
                                   struct error *err);
 void              ds_config_free(struct ds_config *config); /* NULL is fine */
 
-/* The same for a run, with what its command line gives (NULL: nothing). muster keeps the batch
- * of an elastic one by the accumulation steps in MUSTER_GRADIENT_ACCUMULATION_STEPS. All that is
- * wrong in the file is added to problems, "FILE:LINE: reason" each; err has the only one, or
- * their number. */
+/* The same from a file, for a run with what its command line gives (NULL: nothing). muster keeps
+ * the batch of an elastic one by the accumulation steps in MUSTER_GRADIENT_ACCUMULATION_STEPS. */
 struct ds_config *ds_config_read_for_run(const char *path, const struct ds_given *given,
                                          struct strlist *problems, struct error *err);
 
-/* Sets scheduler.params.total_num_steps if the file says "auto". */
+/* Sets scheduler.params.total_num_steps if the file says "auto". A caller who uses the schedule
+ * does so before. */
 void ds_config_set_total_steps(struct ds_config *config, int64_t steps);
 
 /* Adds a note with the line of that key, for callers that know more than the file. */

@@ -7,25 +7,39 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
-static int     give_rate(double lr, json_t *root, struct error *err);
-static int     give_warmup(int64_t steps, json_t *root, struct error *err);
+#include "config/ds_config.h"
+#include "config/ds_read.h"
+#include "config/ds_value.h"
+
+#define MICRO "train_micro_batch_size_per_gpu"
+#define STEPS "gradient_accumulation_steps"
+#define RATE  "optimizer.params.lr"
+
+static void give_sizes(struct ds_config *config, json_t *root);
+static void give_rate(struct ds_config *config, json_t *root);
+static void fill_rate(struct ds_config *config, json_t *root);
+static json_t *params_in(const json_t *root, const char *name);
+static void give_warmup(struct ds_config *config, json_t *root);
+static void give(struct ds_config *config, const char *path, json_t *values, json_t *value);
+static void drop(struct ds_config *config, json_t *root, const char *key, const char *option);
+static bool is_auto(const json_t *value);
+static const char *scheduler_of(const json_t *root);
 static json_t *section(json_t *root, const char *name);
 static json_t *params_of(json_t *named, const char *type);
-static bool    rises_to_max(const char *scheduler);
+static bool rises_to_max(const char *scheduler);
 
-int ds_given_apply(const struct ds_given *given, json_t *root, struct error *err)
+void ds_given_apply(struct ds_config *config, json_t *root)
 {
-    if (given->micro_batch > 0)
-        json_object_set_new(root, "train_micro_batch_size_per_gpu",
-                            json_integer(given->micro_batch));
-    if (given->accumulation > 0)
-        json_object_set_new(root, "gradient_accumulation_steps",
-                            json_integer(given->accumulation));
-    if (given->warmup > 0 && give_warmup(given->warmup, root, err) < 0)
-        return -1;
-    return given->lr > 0 ? give_rate(given->lr, root, err) : 0;
+    give_sizes(config, root);
+    if (config->given.warmup > 0)
+        give_warmup(config, root);
+    if (config->given.lr > 0)
+        give_rate(config, root);
+    else
+        fill_rate(config, root);
 }
 
 const char *ds_given_option(const struct ds_given *given, const char *path)
@@ -34,10 +48,10 @@ const char *ds_given_option(const struct ds_given *given, const char *path)
         const char *path, *option;
         bool        is_given;
     } all[] = {
-        { "train_micro_batch_size_per_gpu", "--micro-batch", given->micro_batch > 0 },
-        { "gradient_accumulation_steps", "--accumulation", given->accumulation > 0 },
-        { "optimizer.params.lr", "--lr", given->lr > 0 },
-        { "scheduler.params.warmup_max_lr", "--lr", given->lr > 0 },
+        { MICRO, "--micro-batch", given->micro_batch > 0 },
+        { STEPS, "--accumulation", given->accumulation > 0 },
+        { RATE, "--lr", given->lr > 0 },
+        { DS_WARMUP_MAX, "--lr", given->lr > 0 },
         { "scheduler.params.warmup_num_steps", "--warmup", given->warmup > 0 },
     };
     size_t i;
@@ -48,33 +62,123 @@ const char *ds_given_option(const struct ds_given *given, const char *path)
     return NULL;
 }
 
-/* The rate to which a scheduler rises replaces that of the optimizer. */
-static int give_rate(double lr, json_t *root, struct error *err)
+static void give_sizes(struct ds_config *config, json_t *root)
 {
-    json_t     *scheduler = json_object_get(root, "scheduler");
-    const char *type = json_string_value(json_object_get(scheduler, "type"));
+    const struct ds_given *given = &config->given;
+    const json_t          *batch = json_object_get(root, "train_batch_size");
+    const bool             stays = batch != NULL && !json_is_null(batch) && !is_auto(batch);
 
-    if (type != NULL && (strcmp(type, "OneCycle") == 0 || strcmp(type, "LRRangeTest") == 0))
-        return err_set(err, "--lr: the scheduler %s has rates of its own", type);
-    json_object_set_new(params_of(section(root, "optimizer"), "AdamW"), "lr", json_real(lr));
-    if (type != NULL && rises_to_max(type))
-        json_object_set_new(params_of(scheduler, type), "warmup_max_lr", json_real(lr));
-    return 0;
+    if (given->micro_batch > 0)
+        give(config, MICRO, root, json_integer(given->micro_batch));
+    if (given->accumulation > 0)
+        give(config, STEPS, root, json_integer(given->accumulation));
+    if (stays && given->micro_batch > 0 && given->accumulation <= 0)
+        drop(config, root, STEPS, "--micro-batch");
+    if (stays && given->accumulation > 0 && given->micro_batch <= 0)
+        drop(config, root, MICRO, "--accumulation");
 }
 
-static int give_warmup(int64_t steps, json_t *root, struct error *err)
+/* The rate to which a scheduler rises replaces that of the optimizer. */
+static void give_rate(struct ds_config *config, json_t *root)
+{
+    const char *type = scheduler_of(root);
+
+    if (type != NULL && (strcmp(type, "OneCycle") == 0 || strcmp(type, "LRRangeTest") == 0)) {
+        ds_read_problem(config->read, "scheduler.type", "%s has rates of its own: leave --lr out",
+                        type);
+        return;
+    }
+    give(config, RATE, params_of(section(root, "optimizer"), "AdamW"),
+         json_real(config->given.lr));
+    if (type != NULL && rises_to_max(type))
+        give(config, DS_WARMUP_MAX, params_of(json_object_get(root, "scheduler"), type),
+             json_real(config->given.lr));
+}
+
+/* Where the rate to which a scheduler rises is "auto", it is that of the optimizer. */
+static void fill_rate(struct ds_config *config, json_t *root)
+{
+    const struct ds_row *row = ds_row_find(RATE);
+    json_t              *params = params_in(root, "scheduler");
+    const json_t        *lr = json_object_get(params_in(root, "optimizer"), "lr");
+    json_t              *rate = ds_value_unquote(row, lr);
+    char                 text[DS_VALUE_TEXT], note[DS_VALUE_TEXT + 60];
+
+    if (!is_auto(json_object_get(params, "warmup_max_lr"))) {
+        json_decref(rate);
+        return;
+    }
+    if (rate == NULL)
+        rate = json_is_number(lr) ? json_copy((json_t *)lr)
+                                  : json_loads(row->value, JSON_DECODE_ANY, NULL);
+    ds_value_text(rate, text);
+    snprintf(note, sizeof note, "\"auto\" means %s here, as " RATE, text);
+    ds_read_note(config, DS_WARMUP_MAX, note);
+    json_object_set_new(params, "warmup_max_lr", rate);
+}
+
+static json_t *params_in(const json_t *root, const char *name)
+{
+    return json_object_get(json_object_get(root, name), "params");
+}
+
+static void give_warmup(struct ds_config *config, json_t *root)
 {
     const bool  is_own = !json_is_object(json_object_get(root, "scheduler"));
     json_t     *params = params_of(section(root, "scheduler"), "WarmupLR");
-    const char *type = json_string_value(
-        json_object_get(json_object_get(root, "scheduler"), "type"));
+    const char *type = scheduler_of(root);
 
-    if (type != NULL && !rises_to_max(type) && strcmp(type, "WarmupCosineLR") != 0)
-        return err_set(err, "--warmup: the scheduler %s has no warm-up", type);
+    if (type != NULL && !rises_to_max(type) && strcmp(type, "WarmupCosineLR") != 0) {
+        ds_read_problem(config->read, "scheduler.type", "%s has no warm-up: leave --warmup out",
+                        type);
+        return;
+    }
     if (is_own)
         json_object_set_new(params, "warmup_type", json_string("linear"));
-    json_object_set_new(params, "warmup_num_steps", json_integer(steps));
-    return 0;
+    give(config, "scheduler.params.warmup_num_steps", params, json_integer(config->given.warmup));
+}
+
+/* Sets the key at the end of path to a value, which it takes over. */
+static void give(struct ds_config *config, const char *path, json_t *values, json_t *value)
+{
+    const char   *dot = strrchr(path, '.'), *key = dot != NULL ? dot + 1 : path;
+    const char   *option = ds_given_option(&config->given, path);
+    const json_t *old = json_object_get(values, key);
+    char          is[DS_VALUE_TEXT], was[DS_VALUE_TEXT], note[2 * DS_VALUE_TEXT + 60];
+
+    ds_value_text(value, is);
+    ds_value_text(old, was);
+    if (is_auto(old))
+        snprintf(note, sizeof note, "\"auto\" means %s here, from %s", is, option);
+    else
+        snprintf(note, sizeof note, "%s %s replaces %s", option, is, was);
+    if (old != NULL && !json_is_null(old) && !json_equal(old, value))
+        ds_read_note(config, path, note);
+    json_object_set_new(values, key, value);
+}
+
+/* Removes the size that follows from what option gives and from train_batch_size. */
+static void drop(struct ds_config *config, json_t *root, const char *key, const char *option)
+{
+    const json_t *old = json_object_get(root, key);
+    char          note[96];
+
+    if (old != NULL && !json_is_null(old) && !is_auto(old)) {
+        snprintf(note, sizeof note, "ignored: it follows from %s and train_batch_size", option);
+        ds_read_note(config, key, note);
+    }
+    json_object_del(root, key);
+}
+
+static bool is_auto(const json_t *value)
+{
+    return json_is_string(value) && strcmp(json_string_value(value), "auto") == 0;
+}
+
+/* Returns the type of the file's scheduler, or NULL. */
+static const char *scheduler_of(const json_t *root)
+{
+    return json_string_value(json_object_get(json_object_get(root, "scheduler"), "type"));
 }
 
 /* Returns the object of this name, which is made if there is none; NULL: it is something else. */

@@ -8,8 +8,6 @@
 
 #include <jansson.h>
 
-#include "err.h"
-
 /* 0: not given. */
 struct ds_given {
     double  lr;
@@ -17,10 +15,13 @@ struct ds_given {
     int64_t warmup;                    /* steps */
 };
 
-/* Puts them into the parsed file, also where it says "auto". A file without optimizer gets AdamW,
- * and one without scheduler a linear warm-up to a constant rate. -1 with err if the scheduler of
- * the file has no such value. */
-int ds_given_apply(const struct ds_given *given, json_t *root, struct error *err);
+struct ds_config;
+
+/* Puts config->given into the parsed file, also where it says "auto". A file without optimizer gets
+ * AdamW, and one without scheduler a linear warm-up to a constant rate. Of a train_batch_size that
+ * stays, the size that is not given follows. A note names what is replaced; it is a problem if the
+ * scheduler of the file has no such value. */
+void ds_given_apply(struct ds_config *config, json_t *root);
 
 /* Returns the option that has given the value of this key, "--lr"; NULL: none. */
 const char *ds_given_option(const struct ds_given *given, const char *path);

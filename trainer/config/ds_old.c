@@ -5,117 +5,59 @@
 
 #include "config/ds_old.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "config/ds_read.h"
 
-static void replace_offload(struct ds_config *config, json_t *zero, const char *old,
-                            const char *name);
-static void replace_pinning(struct ds_config *config, json_t *zero);
-static bool is_number(enum ds_kind kind);
+#define ZERO "zero_optimization."
 
-void ds_old_replace(struct ds_config *config, json_t *root)
+static const struct {
+    const char *path, *old, *today; /* the last two without the section */
+} forms[] = {
+    { ZERO "cpu_offload", "cpu_offload", "offload_optimizer" },
+    { ZERO "cpu_offload_param", "cpu_offload_param", "offload_param" },
+};
+#define FORMS (sizeof forms / sizeof forms[0])
+
+static void replace(struct ds_config *config, json_t *zero, size_t form);
+
+void ds_old_forms(struct ds_config *config, json_t *root)
 {
-    json_t *zero = json_object_get(root, "zero_optimization");
+    size_t i;
 
-    replace_offload(config, zero, "cpu_offload", "offload_optimizer");
-    replace_offload(config, zero, "cpu_offload_param", "offload_param");
-    replace_pinning(config, zero);
+    for (i = 0; i < FORMS; i++)
+        replace(config, json_object_get(root, "zero_optimization"), i);
 }
 
-/* "cpu_offload": true means "offload_optimizer": {"device": "cpu"}. A section wins over it. */
-static void replace_offload(struct ds_config *config, json_t *zero, const char *old,
-                            const char *name)
+/* The table says what an old key should be if it is not a boolean. */
+static void replace(struct ds_config *config, json_t *zero, size_t form)
 {
+    const char   *old = forms[form].old, *today = forms[form].today;
     const json_t *value = json_object_get(zero, old);
-    char          path[64], text[96];
+    char          text[96];
 
     if (!json_is_boolean(value))
         return;
-    snprintf(path, sizeof path, "zero_optimization.%s", old);
-    snprintf(text, sizeof text, "means \"%s\": {\"device\": \"cpu\"}", name);
-    if (json_is_true(value) && json_object_get(zero, name) == NULL) {
-        json_object_set_new(zero, name, json_pack("{s:s}", "device", "cpu"));
-        ds_read_note(config, path, text);
+    if (json_is_true(value) && json_is_object(json_object_get(zero, today))) {
+        ds_read_problem(config->read, forms[form].path,
+                        "%s is given as well: remove the older %s", today, old);
+    } else if (json_is_true(value)) {
+        snprintf(text, sizeof text, "means \"%s\": {\"device\": \"cpu\"}", today);
+        ds_read_note(config, forms[form].path, text);
+        json_object_set_new(zero, today, json_pack("{s:s}", "device", "cpu"));
     }
     json_object_del(zero, old);
 }
 
-static void replace_pinning(struct ds_config *config, json_t *zero)
+const char *ds_old_path(const struct json_text *json, const char *path)
 {
-    static const char *const sections[] = { "offload_optimizer", "offload_param" };
-    json_t *value = json_object_get(zero, "cpu_offload_use_pin_memory"), *section;
-    size_t  i;
+    const size_t section = strlen(ZERO);
+    size_t       i;
 
-    if (!json_is_boolean(value))
-        return;
-    for (i = 0; i < sizeof sections / sizeof sections[0]; i++) {
-        section = json_object_get(zero, sections[i]);
-        if (json_is_object(section) && json_object_get(section, "pin_memory") == NULL)
-            json_object_set(section, "pin_memory", value);
-    }
-    ds_read_note(config, "zero_optimization.cpu_offload_use_pin_memory",
-                 "means \"pin_memory\" in offload_optimizer and offload_param");
-    json_object_del(zero, "cpu_offload_use_pin_memory");
-}
-
-json_t *ds_old_number(const struct ds_row *row, json_t *object, const char *key, json_t *value)
-{
-    const char *text = json_string_value(value);
-    char       *end;
-    double      number;
-
-    if (text == NULL || !is_number(row->kind) || strcspn(text, "0123456789") > 2)
-        return value;
-    number = strtod(text, &end);
-    if (*end != '\0' || json_object_set_new(object, key, json_real(number)) < 0)
-        return value;
-    return json_object_get(object, key);
-}
-
-static bool is_number(enum ds_kind kind)
-{
-    switch (kind) {
-    case DS_COUNT:
-    case DS_NATURAL:
-    case DS_INTEGER:
-    case DS_REAL:
-    case DS_NUMBER:
-    case DS_FRACTION: return true;
-    default:          return false;
-    }
-}
-
-bool ds_asks_nothing(const struct ds_row *row, const json_t *value, const char **note)
-{
-    static const char standard[] = "0 means the default here";
-    static const struct {
-        const char *path;
-        int         value;
-        const char *note;
-    } rows[] = {
-        { "steps_per_print", 0, NULL }, /* never, as if it were missing */
-        { "zero_optimization.reduce_bucket_size", 0, standard },
-        { "zero_optimization.allgather_bucket_size", 0, standard },
-        { "zero_optimization.sub_group_size", 0, standard },
-        { "zero_optimization.offload_param.buffer_count", 0, standard },
-        { "zero_optimization.offload_param.buffer_size", 0, standard },
-        { "zero_optimization.offload_optimizer.buffer_count", 0, standard },
-        { "zero_optimization.zero_hpz_partition_size", 0, NULL },
-        { "zero_optimization.mics_shard_size", 0, NULL },
-        { "zero_optimization.mics_shard_size", 1, NULL },
-        { "tensor_parallel.autotp_size", 0, NULL },
-        { "tensor_parallel.autotp_size", 1, NULL },
-        { "sequence_parallel_size", 0, NULL },
-    };
-    size_t i;
-
-    for (i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if (strcmp(row->path, rows[i].path) == 0 && json_is_number(value) &&
-            json_number_value(value) == rows[i].value) {
-            *note = rows[i].note;
-            return true;
-        }
-    return false;
+    for (i = 0; i < FORMS && strncmp(path, ZERO, section) == 0; i++)
+        if (strncmp(path + section, forms[i].today, strlen(forms[i].today)) == 0 &&
+            json_text_line(json, path) == 0 && json_text_line(json, forms[i].path) > 0)
+            return forms[i].path;
+    return path;
 }

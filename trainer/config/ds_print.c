@@ -6,11 +6,11 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config/ds_read.h"
+#include "config/ds_value.h"
 #include "fnv.h"
 #include "xalloc.h"
 
@@ -25,6 +25,8 @@ static bool        is_shown(const struct ds_config *config, const struct ds_row 
 static bool        is_derived(const struct ds_config *config, const struct ds_row *row);
 static void        print_value(const struct ds_config *config, const struct ds_row *row,
                                FILE *out);
+static void        print_whole(const struct ds_config *config, const struct ds_row *row,
+                               int64_t value, FILE *out);
 static void        print_real(double value, FILE *out);
 static void        print_choice(const struct ds_row *row, int number, FILE *out);
 static void        print_text(const char *text, FILE *out);
@@ -140,10 +142,7 @@ static void print_value(const struct ds_config *config, const struct ds_row *row
     case DS_COUNT:
     case DS_NATURAL:
     case DS_INTEGER:
-        if (*(const int64_t *)field == DS_UNSET)
-            fputs("null", out);
-        else
-            fprintf(out, "%" PRId64, *(const int64_t *)field);
+        print_whole(config, row, *(const int64_t *)field, out);
         break;
     case DS_REAL:
     case DS_NUMBER:
@@ -173,22 +172,25 @@ static void print_value(const struct ds_config *config, const struct ds_row *row
     }
 }
 
-/* Prints the shortest text that reads back as the same number. */
+static void print_whole(const struct ds_config *config, const struct ds_row *row, int64_t value,
+                        FILE *out)
+{
+    if (value != DS_UNSET)
+        fprintf(out, "%" PRId64, value);
+    else if (config->total_is_auto && strcmp(row->path, DS_TOTAL_STEPS) == 0)
+        fputs("\"auto\"", out);
+    else
+        fputs("null", out);
+}
+
 static void print_real(double value, FILE *out)
 {
-    char text[40];
-    int  digits;
+    char    text[DS_VALUE_TEXT];
+    json_t *real = json_real(value); /* NULL if it is NAN */
 
-    if (isnan(value)) {
-        fputs("null", out);
-        return;
-    }
-    for (digits = 6; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            break;
-    }
-    fputs(text, out);
+    ds_value_text(real, text);
+    fputs(real != NULL ? text : "null", out);
+    json_decref(real);
 }
 
 static void print_choice(const struct ds_row *row, int number, FILE *out)
@@ -223,15 +225,18 @@ static void print_counts(const struct ds_elasticity *elasticity, FILE *out)
 
 static void print_origin(const struct ds_config *config, const struct ds_row *row, FILE *out)
 {
-    const size_t number = (size_t)(row - ds_table);
     const char  *option = ds_given_option(&config->given, row->path);
+    const bool   filled = config->total_is_auto && strcmp(row->path, DS_TOTAL_STEPS) == 0;
+    const size_t number = (size_t)(row - ds_table);
 
     if (option != NULL)
-        fprintf(out, ORIGIN "%s\n", option);
-    else if (is_derived(config, row))
+        fprintf(out, ORIGIN "from %s\n", option);
+    else if (filled || is_derived(config, row))
         fputs(ORIGIN "computed\n", out);
-    else if (config->read->given[number].value != NULL)
-        fprintf(out, ORIGIN "line %d\n", config->read->given[number].line);
-    else
+    else if (config->read->given[number].value == NULL)
         fputs(ORIGIN "default\n", out);
+    else if (config->read->given[number].line == 0)
+        fputs(ORIGIN "implied\n", out); /* by an option or an older key */
+    else
+        fprintf(out, ORIGIN "line %d\n", config->read->given[number].line);
 }

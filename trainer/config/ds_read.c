@@ -10,27 +10,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/ds_given.h"
 #include "config/ds_old.h"
 #include "config/ds_value.h"
 #include "xalloc.h"
 
 #define PATH_MAX_LENGTH 256 /* of a path, and of a note */
+#define TEXT_MAX_LENGTH 512 /* of a problem */
 
-static void        note_given(struct ds_config *config, const struct ds_given *given,
-                              const json_t *file);
-static char       *value_at(const json_t *root, const char *path);
-static void        take_section(struct ds_config *config, const char *section, const char *shown,
-                                json_t *values);
-static int         take(struct ds_config *config, const struct ds_row *row, const char *shown,
-                        json_t *value, struct error *err);
-static bool        is_off(const struct ds_config *config, const struct ds_row *row);
-static void        join(char path[PATH_MAX_LENGTH], const char *section, const char *key);
-static int         unknown(struct ds_read *read, const char *path, const char *shown,
-                           struct error *err);
-static bool        is_enabled(const json_t *section);
-static int         refuse(struct ds_read *read, const struct ds_row *row, const char *shown,
-                          struct error *err);
-static void        store_all(struct ds_config *config);
+static void take_section(struct ds_config *config, const char *section, const char *shown,
+                         json_t *values);
+static void take(struct ds_config *config, const struct ds_row *row, const char *shown,
+                 json_t *values, const char *key);
+static void take_value(struct ds_config *config, const struct ds_row *row, const char *shown,
+                       json_t *value, bool is_off);
+static void join(char path[PATH_MAX_LENGTH], const char *section, const char *key);
+static void unknown(struct ds_read *read, const char *path, const char *shown);
+static void note_default(struct ds_config *config, const struct ds_row *row, const char *shown,
+                         const json_t *value);
+static bool is_enabled(const json_t *section);
+static bool has_foreign_type(const struct ds_row *row, const json_t *values);
+static bool is_in_disabled_section(const struct ds_row *row, const json_t *values);
+static void refuse(struct ds_read *read, const struct ds_row *row, const char *shown);
+static void ignore(struct ds_config *config, const char *shown, const char *why);
+static void store_all(struct ds_config *config);
+static int  line_of(const struct ds_read *read, const char *path);
+static void place(const struct ds_read *read, const char *path, const char *option,
+                  const char *text, struct error *err);
 
 struct ds_read *ds_read_new(const char *name)
 {
@@ -49,72 +55,27 @@ void ds_read_free(struct ds_read *read)
     for (i = 0; i < ds_rows; i++)
         json_decref(read->standard[i]);
     json_text_clear(&read->json);
+    strlist_clear(&read->problems);
     free(read->name);
     free(read);
 }
 
-int ds_read_values(struct ds_config *config, const char *text, size_t size,
-                   const struct ds_given *given, struct error *err)
+int ds_read_values(struct ds_config *config, const char *text, size_t size, struct error *err)
 {
     struct ds_read *read = config->read;
-    json_t         *file;
 
     if (json_text_parse(&read->json, read->name, text, size, err) < 0)
         return -1;
-    if (given != NULL) {
-        file = json_deep_copy(read->json.root);
-        if (ds_given_apply(given, read->json.root, err) < 0) {
-            json_decref(file);
-            return -1;
-        }
-        note_given(config, given, file);
-        json_decref(file);
-    }
-    ds_old_replace(config, read->json.root);
+    read->given_by_options = &config->given;
+    ds_old_forms(config, read->json.root);
+    ds_given_apply(config, read->json.root);
     take_section(config, "", "", read->json.root);
     store_all(config);
     return 0;
 }
 
-/* Notes what the file said where the command line says something else. */
-static void note_given(struct ds_config *config, const struct ds_given *given, const json_t *file)
-{
-    const char *option;
-    char        text[PATH_MAX_LENGTH];
-    char       *was, *is;
-    size_t      i;
-
-    for (i = 0; i < ds_rows; i++) {
-        option = ds_given_option(given, ds_table[i].path);
-        was = option != NULL ? value_at(file, ds_table[i].path) : NULL;
-        is = value_at(config->read->json.root, ds_table[i].path);
-        if (was != NULL && is != NULL && strcmp(was, is) != 0) {
-            snprintf(text, sizeof text, "%s %s replaces %.80s", option, is, was);
-            ds_read_note(config, ds_table[i].path, text);
-        }
-        free(was);
-        free(is);
-    }
-}
-
-/* Returns the value of a path as JSON; the caller frees it. NULL: there is none. */
-static char *value_at(const json_t *root, const char *path)
-{
-    char  key[PATH_MAX_LENGTH];
-    size_t length;
-
-    for (; root != NULL; path += length + 1) {
-        length = strcspn(path, ".");
-        snprintf(key, sizeof key, "%.*s", (int)length, path);
-        root = json_object_get(root, key);
-        if (path[length] == '\0')
-            break;
-    }
-    return root != NULL ? json_dumps(root, JSON_ENCODE_ANY | JSON_REAL_PRECISION(9)) : NULL;
-}
-
-/* section: the path with the table's names; shown: the path with the file's names. What is wrong is
- * added to the problems, and the next key is read. */
+/* section: the path with the table's names; shown: the path with the file's names. Names that
+ * begin with '_' are comments. */
 static void take_section(struct ds_config *config, const char *section, const char *shown,
                          json_t *values)
 {
@@ -122,82 +83,75 @@ static void take_section(struct ds_config *config, const char *section, const ch
     char                 path[PATH_MAX_LENGTH], said[PATH_MAX_LENGTH];
     const char          *key;
     json_t              *value;
-    struct error         why;
 
     json_object_foreach(values, key, value) {
-        if (key[0] == '_') /* people write comments so */
+        if (key[0] == '_')
             continue;
         join(path, section, key);
         join(said, shown, key);
         row = ds_row_find(path);
-        if (row != NULL)
-            value = ds_old_number(row, values, key, value);
-        if ((row == NULL ? unknown(config->read, path, said, &why)
-                         : take(config, row, said, value, &why)) < 0)
-            strlist_add(&config->problems, why.text);
+        if (row == NULL)
+            unknown(config->read, path, said);
+        else
+            take(config, row, said, values, key);
     }
 }
 
-static int take(struct ds_config *config, const struct ds_row *row, const char *shown,
-                json_t *value, struct error *err)
+/* Takes the value of this key in the section with these values. */
+static void take(struct ds_config *config, const struct ds_row *row, const char *shown,
+                 json_t *values, const char *key)
+{
+    json_t     *value = json_object_get(values, key), *number;
+    const char *word = json_string_value(value);
+
+    if (config->read->given[row - ds_table].value != NULL) {
+        ds_read_problem(config->read, shown, "given twice, also under another name");
+    } else if (word != NULL && strcmp(word, "auto") == 0) {
+        if (strcmp(row->path, DS_TOTAL_STEPS) == 0)
+            config->total_is_auto = true;
+        else
+            note_default(config, row, shown, value);
+    } else if (ds_value_is_nothing(row, value)) {
+        if (row->support == DS_WORKS && strcmp(row->value, "null") != 0)
+            note_default(config, row, shown, value);
+    } else if (!has_foreign_type(row, values)) {
+        number = ds_value_unquote(row, value);
+        if (number != NULL) {
+            ds_read_note(config, shown, "the string is taken as a number");
+            json_object_set_new(values, key, number);
+            value = number;
+        }
+        take_value(config, row, shown, value, is_in_disabled_section(row, values));
+    }
+}
+
+/* is_off: its section is not enabled. */
+static void take_value(struct ds_config *config, const struct ds_row *row, const char *shown,
+                       json_t *value, bool is_off)
 {
     struct ds_read *read = config->read;
     const size_t    number = (size_t)(row - ds_table);
-    const char     *word = json_string_value(value), *note;
-    char            text[PATH_MAX_LENGTH];
+    const bool      foreign = row->kind == DS_FOREIGN;
     struct error    why;
 
-    if (read->given[number].value != NULL)
-        return ds_read_error(read, shown, err, "given twice, also under another name");
-    if (word != NULL && strcmp(word, "auto") == 0 &&
-        strcmp(row->path, "scheduler.params.total_num_steps") == 0) {
-        config->total_is_auto = true;
-        return 0;
+    if (ds_value_check(row, value, &why) < 0) {
+        ds_read_problem(read, shown, "%s", why.text);
+        read->has_bad_value = true;
+        return;
     }
-    if (word != NULL && strcmp(word, "auto") == 0) {
-        snprintf(text, sizeof text, "\"auto\" means the default here%s%.80s",
-                 strcmp(row->value, "null") == 0 ? "" : ", ",
-                 strcmp(row->value, "null") == 0 ? "" : row->value);
-        ds_read_note(config, shown, text);
-        return 0;
-    }
-    if (ds_asks_nothing(row, value, &note)) {
-        if (note != NULL)
-            ds_read_note(config, shown, note);
-        return 0;
-    }
-    if (row->kind == DS_FOREIGN && !is_enabled(value))
-        return 0;
-    if (row->kind == DS_FOREIGN && row->support == DS_REFUSED)
-        return refuse(read, row, shown, err);
-    if (ds_value_check(row, value, &why) < 0)
-        return ds_read_error(read, shown, err, "%s", why.text);
-    if (json_is_null(value))
-        return 0;
-    if (row->support != DS_WORKS && !ds_value_is_default(row, value)) {
-        if (row->support == DS_REFUSED)
-            return is_off(config, row) ? 0 : refuse(read, row, shown, err);
-        snprintf(text, sizeof text, "ignored: %s", row->note);
-        ds_read_note(config, shown, text);
+    if (json_is_null(value) || (foreign && !is_enabled(value)))
+        return;
+    if (row->support != DS_WORKS && (foreign || !ds_value_is_default(row, value))) {
+        if (row->support == DS_REFUSED && !is_off) {
+            refuse(read, row, shown);
+            return;
+        }
+        ignore(config, shown, is_off ? "its section is not enabled" : row->note);
     }
     read->given[number].value = value;
-    read->given[number].line = json_text_line(&read->json, shown);
+    read->given[number].line = line_of(read, shown);
     if (row->kind == DS_SECTION)
         take_section(config, row->path, shown, value);
-    return 0;
-}
-
-/* Is the key of a precision that is not used? */
-static bool is_off(const struct ds_config *config, const struct ds_row *row)
-{
-    const json_t *root = config->read->json.root, *section = NULL;
-
-    if (strncmp(row->path, "fp16.", 5) == 0)
-        section = json_object_get(root, "fp16");
-    else if (strncmp(row->path, "bf16.", 5) == 0)
-        section = json_object_get(root, json_object_get(root, "bf16") != NULL ? "bf16"
-                                                                              : "bfloat16");
-    return section != NULL && !json_is_true(json_object_get(section, "enabled"));
 }
 
 /* May truncate, but the names of known sections are short, and a truncated key is still
@@ -208,41 +162,123 @@ static void join(char path[PATH_MAX_LENGTH], const char *section, const char *ke
              key);
 }
 
-static int unknown(struct ds_read *read, const char *path, const char *shown,
-                   struct error *err)
+static void unknown(struct ds_read *read, const char *path, const char *shown)
 {
-    char suggestion[PATH_MAX_LENGTH];
+    char suggestion[PATH_MAX_LENGTH] = "";
 
-    ds_suggest(path, suggestion, sizeof suggestion);
-    return ds_read_error(read, shown, err, "unknown key%s", suggestion);
+    if (read->problems.count < DS_PROBLEMS_MAX) /* the search takes long */
+        ds_suggest(path, suggestion, sizeof suggestion);
+    ds_read_problem(read, shown, "unknown key%s", suggestion);
 }
 
-/* Is the section enabled? A disabled one is harmless. */
+/* For "auto" and other values that mean the default. */
+static void note_default(struct ds_config *config, const struct ds_row *row, const char *shown,
+                         const json_t *value)
+{
+    char text[PATH_MAX_LENGTH], is[DS_VALUE_TEXT];
+
+    ds_value_text(value, is);
+    if (row < ds_table + DS_BATCH_ROWS)
+        snprintf(text, sizeof text, "%s means that it follows from the other sizes", is);
+    else if (strcmp(row->value, "null") == 0)
+        snprintf(text, sizeof text, "%s means that it is not given", is);
+    else
+        snprintf(text, sizeof text, "%s means %s here, the default", is, row->value);
+    ds_read_note(config, shown, text);
+}
+
+/* Is the section enabled, or one of those in it? A disabled one is harmless. What
+ * compression_training does is enabled in shared_parameters. */
 static bool is_enabled(const json_t *section)
 {
     const json_t *enabled = json_object_get(section, "enabled");
+    const json_t *shared = json_object_get(section, "shared_parameters");
+    const char   *key;
+    json_t       *value;
 
-    if (json_is_object(section))
-        return enabled == NULL ? json_object_size(section) > 0 : !json_is_false(enabled);
-    return !json_is_null(section) && !json_is_false(section);
+    if (!json_is_object(section))
+        return !json_is_null(section) && !json_is_false(section);
+    if (enabled != NULL)
+        return !json_is_false(enabled);
+    if (shared != NULL)
+        return is_enabled(shared);
+    json_object_foreach((json_t *)section, key, value) {
+        if (is_enabled(value))
+            return true;
+    }
+    return false;
 }
 
-static int refuse(struct ds_read *read, const struct ds_row *row, const char *shown,
-                  struct error *err)
+/* Are these the params of an optimizer or scheduler that is refused? They would be, too. */
+static bool has_foreign_type(const struct ds_row *row, const json_t *values)
+{
+    const char  *dot = strrchr(row->path, '.');
+    char         path[PATH_MAX_LENGTH];
+    struct error why;
+
+    if (dot == NULL || strcmp(dot, ".params") != 0 || json_object_get(values, "type") == NULL)
+        return false;
+    snprintf(path, sizeof path, "%.*s.type", (int)(dot - row->path), row->path);
+    return ds_value_check(ds_row_find(path), json_object_get(values, "type"), &why) < 0;
+}
+
+/* Is the row in a section such as fp16 that does nothing, since it is not enabled? */
+static bool is_in_disabled_section(const struct ds_row *row, const json_t *values)
+{
+    const char *dot = strrchr(row->path, '.');
+    char        path[PATH_MAX_LENGTH];
+
+    if (dot == NULL)
+        return false;
+    snprintf(path, sizeof path, "%.*s.enabled", (int)(dot - row->path), row->path);
+    return ds_row_find(path) != NULL && !json_is_true(json_object_get(values, "enabled"));
+}
+
+static void refuse(struct ds_read *read, const struct ds_row *row, const char *shown)
 {
     if (row->note != NULL)
-        return ds_read_error(read, shown, err, "not supported: %s", row->note);
-    if (row->kind == DS_FOREIGN || strcmp(row->value, "null") == 0)
-        return ds_read_error(read, shown, err, "not supported");
-    return ds_read_error(read, shown, err, "only %s is supported", row->value);
+        ds_read_problem(read, shown, "not supported: %s", row->note);
+    else if (row->kind == DS_FOREIGN || strcmp(row->value, "null") == 0)
+        ds_read_problem(read, shown, "not supported: remove it");
+    else
+        ds_read_problem(read, shown, "only %s is supported", row->value);
+}
+
+static void ignore(struct ds_config *config, const char *shown, const char *why)
+{
+    char text[PATH_MAX_LENGTH];
+
+    snprintf(text, sizeof text, "ignored: %s", why);
+    ds_read_note(config, shown, text);
 }
 
 void ds_read_note(struct ds_config *config, const char *path, const char *text)
 {
     struct error line;
 
-    ds_read_error(config->read, path, &line, "%s", text);
+    place(config->read, path, NULL, text, &line);
     strlist_add(&config->notes, line.text);
+}
+
+void ds_read_problem(struct ds_read *read, const char *path, const char *format, ...)
+{
+    struct error line = { "" };
+    char         text[TEXT_MAX_LENGTH];
+    va_list      ap;
+
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    if (read->problems.count < DS_PROBLEMS_MAX) /* to find the line takes long in a long file */
+        place(read, path, ds_given_option(read->given_by_options, path), text, &line);
+    ds_read_add_problem(read, line.text);
+}
+
+void ds_read_add_problem(struct ds_read *read, const char *line)
+{
+    read->found++;
+    if (read->problems.count < DS_PROBLEMS_MAX)
+        strlist_add(&read->problems, line);
 }
 
 static void store_all(struct ds_config *config)
@@ -287,20 +323,40 @@ int ds_read_check_scheduler(const struct ds_config *config, struct error *err)
 int ds_read_error(const struct ds_read *read, const char *path, struct error *err,
                   const char *format, ...)
 {
-    const struct ds_row *row = ds_row_find(path);
-    int                  line = json_text_line(&read->json, path);
-    char                 text[512];
-    va_list              ap;
-
-    if (line == 0 && row != NULL) /* the file may use an alias */
-        line = read->given[row - ds_table].line;
+    char    text[TEXT_MAX_LENGTH];
+    va_list ap;
 
     va_start(ap, format);
     vsnprintf(text, sizeof text, format, ap);
     va_end(ap);
+    place(read, path, ds_given_option(read->given_by_options, path), text, err);
+    return -1;
+}
+
+/* Puts the name of the file, the line and the key before a text. option: what gave the value, if
+ * this was not the file. */
+static void place(const struct ds_read *read, const char *path, const char *option,
+                  const char *text, struct error *err)
+{
+    const int line = line_of(read, path);
+    char      shown[PATH_MAX_LENGTH];
+
+    path = ds_old_path(&read->json, path);
+    snprintf(shown, sizeof shown, "%.220s%s%s%s", path, option != NULL ? " (from " : "",
+             option != NULL ? option : "", option != NULL ? ")" : "");
     if (path[0] == '\0')
-        return err_set(err, "%s: %s", read->name, text);
-    if (line == 0)
-        return err_set(err, "%s: %s: %s", read->name, path, text);
-    return err_set(err, "%s:%d: %s: %s", read->name, line, path, text);
+        err_set(err, "%s: %s", read->name, text);
+    else if (line == 0)
+        err_set(err, "%s: %s: %s", read->name, shown, text);
+    else
+        err_set(err, "%s:%d: %s: %s", read->name, line, shown, text);
+}
+
+/* 0: the file does not have the key. */
+static int line_of(const struct ds_read *read, const char *path)
+{
+    const struct ds_row *row = ds_row_find(path);
+    const int            line = json_text_line(&read->json, ds_old_path(&read->json, path));
+
+    return line == 0 && row != NULL ? read->given[row - ds_table].line : line; /* an alias */
 }

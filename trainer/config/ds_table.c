@@ -32,10 +32,13 @@
 #define REFUSED(PATH, KIND, VALUE, NOTE) \
     { .path = PATH, .kind = KIND, .support = DS_REFUSED, .value = VALUE, .note = NOTE }
 #define SECTION(PATH) { .path = PATH, .kind = DS_SECTION, .value = "null" }
-/* Its keys are not in the table; and it says nothing of the mathematics. */
-#define REPORT(PATH, NOTE)                                                                     \
-    { .path = PATH, .kind = DS_FOREIGN, .support = DS_NO_EFFECT, .value = "null", .note = NOTE }
+/* A number for which some of DeepSpeed's files have a special value. */
+#define WORKS_BUT(PATH, KIND, VALUE, NOTHING, FIELD)         \
+    { .path = PATH, .kind = KIND, .value = VALUE, .nothing = NOTHING, \
+      .field = offsetof(struct ds_config, FIELD) }
 #define FOREIGN(PATH) { .path = PATH, .kind = DS_FOREIGN, .support = DS_REFUSED, .value = "null" }
+#define REPORTS(PATH, NOTE) \
+    { .path = PATH, .kind = DS_FOREIGN, .support = DS_NO_EFFECT, .value = "null", .note = NOTE }
 
 #define BIT(TYPE) (1u << (TYPE))
 #define WARMUP    BIT(SCHEDULE_WARMUP)
@@ -47,6 +50,7 @@
 #define PYTORCH "it is about PyTorch"
 #define ALWAYS "it always applies"
 #define LAYERS  "layers are gathered and released whole"
+#define DIVIDED_BY_ALL "parameters are divided among all ranks"
 #define DIVIDED "gradients are divided before they are summed"
 
 const struct ds_row ds_table[] = {
@@ -54,7 +58,7 @@ const struct ds_row ds_table[] = {
     WORKS("train_micro_batch_size_per_gpu", DS_COUNT, "null", micro_batch_size),
     WORKS("gradient_accumulation_steps", DS_COUNT, "null", accumulation_steps),
     REFUSED("managed_gradient_accumulation", DS_BOOL, "true", NULL),
-    WORKS("steps_per_print", DS_COUNT, "null", steps_per_print),
+    WORKS_BUT("steps_per_print", DS_COUNT, "null", "[0]", steps_per_print),
     WORKS("gradient_clipping", DS_REAL, "1.0", gradient_clipping),
     WORKS("wall_clock_breakdown", DS_BOOL, "false", wall_clock_breakdown),
     WORKS("memory_breakdown", DS_BOOL, "false", memory_breakdown),
@@ -75,8 +79,14 @@ const struct ds_row ds_table[] = {
     NO_EFFECT("vocabulary_size", DS_COUNT, "null", "the model's config.json has it"),
     NO_EFFECT("seq_parallel_communication_data_type", DS_TEXT, "\"fp32\"",
               "sequences are not divided between ranks"),
+    NO_EFFECT("cuda_visible_devices", DS_ANY, "null", "the launcher chooses the GPUs"),
     NO_EFFECT("log_level", DS_TEXT, "null", "it applies only to DeepSpeed's own log"),
-    REFUSED("sequence_parallel_size", DS_COUNT, "1", NULL),
+    { .path = "sequence_parallel_size", .kind = DS_COUNT, .support = DS_REFUSED, .value = "1",
+      .nothing = "[0, false]" },
+    { .path = "sequence_parallel", .kind = DS_FOREIGN, .support = DS_REFUSED, .value = "null",
+      .nothing = "[0, 1]" },
+    NO_EFFECT("max_grad_norm", DS_REAL, "null",
+              "DeepSpeed does not know it here; gradient_clipping clips"),
 
     SECTION("data_types"),
     CHOICE("data_types.grad_accum_dtype", "fp32|fp16|bf16", "null", grad_accum_dtype),
@@ -139,7 +149,7 @@ const struct ds_row ds_table[] = {
 
     SECTION("fp16"),
     WORKS("fp16.enabled", DS_BOOL, "false", fp16.enabled),
-    REFUSED("fp16.auto_cast", DS_BOOL, "false", NULL),
+    NO_EFFECT("fp16.auto_cast", DS_BOOL, "false", "tokens are integers"),
     WORKS("fp16.loss_scale", DS_REAL, "0.0", fp16.loss_scale),
     WORKS("fp16.initial_scale_power", DS_NATURAL, "16", fp16.initial_scale_power),
     WORKS("fp16.loss_scale_window", DS_COUNT, "1000", fp16.loss_scale_window),
@@ -157,13 +167,15 @@ const struct ds_row ds_table[] = {
     REFUSED("bf16.bf16_optimizer_states", DS_BOOL, "false", NULL),
     FOREIGN("amp"),
     FOREIGN("torch_autocast"),
+    FOREIGN("fp8"),
 
     SECTION("zero_optimization"),
     WORKS("zero_optimization.stage", DS_NATURAL, "0", zero.stage),
     NO_EFFECT("zero_optimization.contiguous_gradients", DS_BOOL, "true", ALWAYS),
     IDLE("zero_optimization.reduce_scatter", DS_BOOL, "true", zero.reduce_scatter,
          "gradients are always reduced by a reduce-scatter"),
-    WORKS("zero_optimization.reduce_bucket_size", DS_COUNT, "5e8", zero.reduce_bucket_size),
+    WORKS_BUT("zero_optimization.reduce_bucket_size", DS_COUNT, "5e8", "[0]",
+              zero.reduce_bucket_size),
     NO_EFFECT("zero_optimization.use_multi_rank_bucket_allreduce", DS_BOOL, "true",
               "gradients are always reduced by a reduce-scatter"),
     NO_EFFECT("zero_optimization.allgather_partitions", DS_BOOL, "true", ALWAYS),
@@ -178,8 +190,8 @@ const struct ds_row ds_table[] = {
     CHOICE("zero_optimization.offload_param.device", "none|cpu|nvme", "\"none\"",
            zero.param.device),
     WORKS("zero_optimization.offload_param.nvme_path", DS_TEXT, "null", zero.param.nvme_path),
-    WORKS("zero_optimization.offload_param.buffer_count", DS_COUNT, "5",
-          zero.param.buffer_count),
+    WORKS_BUT("zero_optimization.offload_param.buffer_count", DS_COUNT, "5", "[0]",
+              zero.param.buffer_count),
     NO_EFFECT("zero_optimization.offload_param.buffer_size", DS_COUNT, "1e8",
               "a buffer is as large as the largest layer"),
     NO_EFFECT("zero_optimization.offload_param.max_in_cpu", DS_NATURAL, "1e9",
@@ -190,8 +202,8 @@ const struct ds_row ds_table[] = {
            zero.optimizer.device),
     WORKS("zero_optimization.offload_optimizer.nvme_path", DS_TEXT, "null",
           zero.optimizer.nvme_path),
-    WORKS("zero_optimization.offload_optimizer.buffer_count", DS_COUNT, "4",
-          zero.optimizer.buffer_count),
+    WORKS_BUT("zero_optimization.offload_optimizer.buffer_count", DS_COUNT, "4", "[0]",
+              zero.optimizer.buffer_count),
     WORKS("zero_optimization.offload_optimizer.pin_memory", DS_BOOL, "true",
           zero.optimizer.pin_memory),
     NO_EFFECT("zero_optimization.offload_optimizer.pipeline_read", DS_BOOL, "false",
@@ -200,11 +212,13 @@ const struct ds_row ds_table[] = {
               "writes always overlap"),
     NO_EFFECT("zero_optimization.offload_optimizer.fast_init", DS_BOOL, "false",
               "it is always fast"),
-    REFUSED("zero_optimization.offload_optimizer.ratio", DS_FRACTION, "1.0", NULL),
-    REFUSED("zero_optimization.offload_optimizer.super_offload", DS_BOOL, "false", NULL),
+    NO_EFFECT("zero_optimization.offload_optimizer.ratio", DS_FRACTION, "1.0",
+              "the whole state is offloaded"),
+    NO_EFFECT("zero_optimization.offload_optimizer.super_offload", DS_BOOL, "false",
+              "buckets go to the CPU as soon as they are reduced"),
     NO_EFFECT("zero_optimization.offload_optimizer.cpuadam_cores_perc", DS_FRACTION, "0.8",
               "OMP_NUM_THREADS sets how many cores Adam uses"),
-    NO_EFFECT("zero_optimization.sub_group_size", DS_COUNT, "1e9",
+    NO_EFFECT("zero_optimization.sub_group_size", DS_NATURAL, "1e9",
               "the optimizer handles one bucket at a time"),
     STAGE3("prefetch_bucket_size", DS_NATURAL, "5e7", "one layer is gathered ahead"),
     STAGE3("param_persistence_threshold", DS_NATURAL, "1e5", LAYERS),
@@ -213,6 +227,8 @@ const struct ds_row ds_table[] = {
     STAGE3("max_reuse_distance", DS_NATURAL, "1e9", LAYERS),
     STAGE3("gather_16bit_weights_on_model_save", DS_BOOL, "false",
            "--export writes the whole weights"),
+    NO_EFFECT("zero_optimization.stage3_gather_fp16_weights_on_model_save", DS_BOOL, "false",
+              "--export writes the whole weights"),
     STAGE3("module_granularity_threshold", DS_NATURAL, "0", LAYERS),
     STAGE3("use_all_reduce_for_fetch_params", DS_BOOL, "false",
            "parameters are fetched by all-gather"),
@@ -222,17 +238,17 @@ const struct ds_row ds_table[] = {
     NO_EFFECT("zero_optimization.legacy_stage1", DS_BOOL, "false", "there is only one stage 1"),
     NO_EFFECT("zero_optimization.round_robin_gradients", DS_BOOL, "false",
               "partitions are contiguous"),
-    NO_EFFECT("zero_optimization.zero_hpz_partition_size", DS_NATURAL, "1",
-              "parameters are divided among all ranks"),
+    { .path = "zero_optimization.zero_hpz_partition_size", .kind = DS_COUNT,
+      .support = DS_NO_EFFECT, .value = "1", .note = DIVIDED_BY_ALL, .nothing = "[-1, 0]" },
     REFUSED("zero_optimization.zero_quantized_weights", DS_BOOL, "false", NULL),
     REFUSED("zero_optimization.zero_quantized_nontrainable_weights", DS_BOOL, "false", NULL),
     REFUSED("zero_optimization.zero_quantized_gradients", DS_BOOL, "false", NULL),
     FOREIGN("zero_optimization.zeropp_loco_param"),
     FOREIGN("zero_optimization.zenflow"),
-    NO_EFFECT("zero_optimization.mics_shard_size", DS_INTEGER, "-1",
-              "parameters are divided among all ranks"),
+    { .path = "zero_optimization.mics_shard_size", .kind = DS_INTEGER, .support = DS_NO_EFFECT,
+      .value = "-1", .note = DIVIDED_BY_ALL, .nothing = "[0, 1]" },
     NO_EFFECT("zero_optimization.mics_hierarchical_params_gather", DS_BOOL, "false",
-              "parameters are divided among all ranks"),
+              DIVIDED_BY_ALL),
     NO_EFFECT("zero_optimization.memory_efficient_linear", DS_BOOL, "true", ALWAYS),
     NO_EFFECT("zero_optimization.pipeline_loading_checkpoint", DS_BOOL, "false",
               "each rank reads its own share"),
@@ -243,12 +259,11 @@ const struct ds_row ds_table[] = {
     NO_EFFECT("zero_optimization.save_muon_momentum_buffer_in_memory", DS_BOOL, "false",
               "there is no Muon"),
     NO_EFFECT("zero_optimization.leaf_module", DS_ANY, "null", LAYERS),
-    REFUSED("zero_optimization.cpu_offload", DS_BOOL, "null",
-            "write \"offload_optimizer\": {\"device\": \"cpu\"}"),
-    REFUSED("zero_optimization.cpu_offload_param", DS_BOOL, "null",
-            "write \"offload_param\": {\"device\": \"cpu\"}"),
-    REFUSED("zero_optimization.cpu_offload_use_pin_memory", DS_BOOL, "null",
-            "write \"pin_memory\" into offload_optimizer and offload_param"),
+    /* ds_old.c replaces the first two. */
+    REFUSED("zero_optimization.cpu_offload", DS_BOOL, "null", NULL),
+    REFUSED("zero_optimization.cpu_offload_param", DS_BOOL, "null", NULL),
+    NO_EFFECT("zero_optimization.cpu_offload_use_pin_memory", DS_BOOL, "false",
+              "pin_memory in offload_optimizer counts"),
     SECTION("aio"),
     WORKS("aio.block_size", DS_COUNT, "1048576", aio.block_size),
     WORKS("aio.queue_depth", DS_COUNT, "8", aio.queue_depth),
@@ -266,10 +281,11 @@ const struct ds_row ds_table[] = {
     WORKS("csv_monitor.enabled", DS_BOOL, "false", csv_monitor.enabled),
     WORKS("csv_monitor.output_path", DS_TEXT, "\"\"", csv_monitor.output_path),
     WORKS("csv_monitor.job_name", DS_TEXT, "\"DeepSpeedJobName\"", csv_monitor.job_name),
-    REPORT("wandb", "csv_monitor and tensorboard write the figures"),
-    REPORT("comet", "csv_monitor and tensorboard write the figures"),
-    REPORT("flops_profiler", "wall_clock_breakdown shows where time goes"),
-    REPORT("comms_logger", "wall_clock_breakdown shows where time goes"),
+    REPORTS("wandb", "csv_monitor and tensorboard write files"),
+    REPORTS("comet", "csv_monitor and tensorboard write files"),
+    REPORTS("flops_profiler", "muster-train has no profiler"),
+    REPORTS("comms_logger", "communication is not logged"),
+    REPORTS("comms_config", "communication is not logged"),
     NO_EFFECT("monitor_config", DS_ANY, "null", "DeepSpeed derives it from the sections above"),
 
     SECTION("activation_checkpointing"),
@@ -312,8 +328,8 @@ const struct ds_row ds_table[] = {
     WORKS("elasticity.num_gpus_per_node", DS_COUNT, "1", elasticity.num_gpus_per_node),
     WORKS("elasticity.model_parallel_size", DS_COUNT, "1", elasticity.model_parallel_size),
 
-    REPORT("autotuning", "it is about DeepSpeed's launcher"),
-    REPORT("compile", PYTORCH),
+    FOREIGN("autotuning"),
+    REPORTS("compile", PYTORCH),
     FOREIGN("compression_training"),
     FOREIGN("curriculum_learning"),
     FOREIGN("data_efficiency"),
@@ -324,16 +340,8 @@ const struct ds_row ds_table[] = {
     FOREIGN("progressive_layer_drop"),
     FOREIGN("quantize_training"),
     FOREIGN("sparse_attention"),
-    SECTION("tensor_parallel"),
-    REFUSED("tensor_parallel.autotp_size", DS_NATURAL, "0",
-            "muster-train does not divide layers among ranks: write 1"),
-    REFUSED("tensor_parallel.tp_size", DS_COUNT, "1",
-            "muster-train does not divide layers among ranks: write 1"),
-    REPORT("comms_config", "muster-train has its own communication"),
-    FOREIGN("fp8"),
-    FOREIGN("sequence_parallel"),
-    NO_EFFECT("max_grad_norm", DS_REAL, "null",
-              "DeepSpeed does not know it either; gradient_clipping clips"),
+    { .path = "tensor_parallel", .kind = DS_FOREIGN, .support = DS_REFUSED, .value = "null",
+      .nothing = "[{\"autotp_size\": 0}, {\"autotp_size\": 1}]" },
     FOREIGN("weight_quantization"),
 };
 const size_t ds_rows = sizeof ds_table / sizeof ds_table[0];

@@ -10,10 +10,10 @@
 
 enum ds_kind {
     DS_SECTION, /* an object; its keys have their own rows */
-    DS_FOREIGN, /* a section of DeepSpeed whose keys are not in the table */
+    DS_FOREIGN, /* a section whose keys are not in the table; one that is not enabled is harmless */
     DS_ANY,     /* not checked */
     DS_BOOL,
-    DS_COUNT,    /* integer, 1 or more; 5e8 is an integer, too */
+    DS_COUNT,    /* integer, 1 or more; 5e8 is an integer, too. From here to DS_FRACTION numbers */
     DS_NATURAL,  /* integer, 0 or more */
     DS_INTEGER,  /* any integer */
     DS_REAL,     /* 0 or more */
@@ -41,6 +41,7 @@ struct ds_row {
     size_t          field;   /* offset in struct ds_config; 0: the value is not stored */
     const char     *note;    /* why it is ignored, or what to use instead */
     unsigned        schedulers; /* bits of those that have this parameter; 0: not one */
+    const char     *nothing; /* a JSON array of values that mean the default, too; or NULL */
 };
 
 extern const struct ds_row ds_table[];

@@ -19,6 +19,7 @@ static bool   is_whole(const json_t *value, int64_t min);
 static bool   is_number(const json_t *value, double min, double max);
 static bool   are_counts(const json_t *value);
 static int    choice_of(const struct ds_row *row, const json_t *value);
+static bool   is_numeric(const struct ds_row *row);
 static int    say_what_it_should_be(const struct ds_row *row, const json_t *value,
                                     struct error *err);
 static void   store_null(const struct ds_row *row, void *field);
@@ -134,12 +135,28 @@ static int say_what_it_should_be(const struct ds_row *row, const json_t *value,
         [DS_COUNTS] = "a list of integers of at least 1",
     };
     const char *want = row->kind == DS_CHOICE ? row->choices : wants[row->kind];
-    char       *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));
+    char        text[DS_VALUE_TEXT];
 
-    err_set(err, "%.80s is not %s%s", text != NULL ? text : "this",
-            row->kind == DS_CHOICE ? "one of " : "", want);
-    free(text);
-    return -1;
+    ds_value_text(value, text);
+    return err_set(err, "%s is not %s%s", text, row->kind == DS_CHOICE ? "one of " : "", want);
+}
+
+void ds_value_text(const json_t *value, char text[DS_VALUE_TEXT])
+{
+    char *whole_text;
+    int   digits;
+
+    if (json_is_real(value)) {
+        for (digits = 6; digits <= 17; digits++) {
+            snprintf(text, DS_VALUE_TEXT, "%.*g", digits, json_real_value(value));
+            if (strtod(text, NULL) == json_real_value(value))
+                return;
+        }
+        return;
+    }
+    whole_text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));
+    snprintf(text, DS_VALUE_TEXT, "%s", whole_text != NULL ? whole_text : "this");
+    free(whole_text);
 }
 
 void ds_value_store(const struct ds_row *row, const json_t *value, struct ds_config *config)
@@ -232,4 +249,34 @@ bool ds_value_is_default(const struct ds_row *row, const json_t *value)
 
     json_decref(standard);
     return same;
+}
+
+bool ds_value_is_nothing(const struct ds_row *row, const json_t *value)
+{
+    json_t *all = row->nothing != NULL ? json_loads(row->nothing, 0, NULL) : NULL;
+    bool    is = false;
+    size_t  i;
+
+    for (i = 0; i < json_array_size(all) && !is; i++)
+        is = json_equal(json_array_get(all, i), value) != 0;
+    json_decref(all);
+    return is;
+}
+
+json_t *ds_value_unquote(const struct ds_row *row, const json_t *value)
+{
+    const char *word = json_string_value(value);
+    json_t     *number = NULL;
+
+    if (word != NULL && is_numeric(row))
+        number = json_loads(word, JSON_DECODE_ANY, NULL);
+    if (json_is_number(number))
+        return number;
+    json_decref(number);
+    return NULL;
+}
+
+static bool is_numeric(const struct ds_row *row)
+{
+    return row->kind >= DS_COUNT && row->kind <= DS_FRACTION;
 }

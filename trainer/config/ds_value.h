@@ -22,4 +22,16 @@ void ds_value_store(const struct ds_row *row, const json_t *value, struct ds_con
 /* Is a checked value equal to the default? */
 bool ds_value_is_default(const struct ds_row *row, const json_t *value);
 
+/* Does this value, checked or not, ask for nothing, whatever the kind of the row? */
+bool ds_value_is_nothing(const struct ds_row *row, const json_t *value);
+
+/* Returns the number that a string contains, for rows that want one; NULL: there is none. The
+ * caller owns it. */
+json_t *ds_value_unquote(const struct ds_row *row, const json_t *value);
+
+/* Writes a value as JSON, shortened if it is too long for the text; a real number with as many
+ * digits as it needs. */
+#define DS_VALUE_TEXT 81
+void ds_value_text(const json_t *value, char text[DS_VALUE_TEXT]);
+
 #endif

@@ -91,8 +91,8 @@ int pattern_translate(const char *pattern, struct buffer *out, bool *looks_back,
     return rc;
 }
 
-/* Is it one of the texts that Oniguruma takes for one character where the case does not matter, or one
- * that may be such a character? As ss, which is the German sharp s. */
+/* Is it one of the texts that Oniguruma takes for one character where the case does not matter,
+ * or one that may be such a character? As ss, which is the German sharp s. */
 static bool folds_to_others(const struct translation *translation)
 {
     const char *at = translation->at;

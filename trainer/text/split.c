@@ -262,8 +262,8 @@ int split_apply(const struct split *split, struct split_room *room, struct buffe
 
         if (step->kind == STEP_PREFIX) {
             if (add_prefix(step, room, before, text, is_start, offsets, count, pieces) < 0)
-                return err_set(err, "the pre-tokenizers make a text too long: more than %d times as "
-                                    "long, or 4 GiB", NORMAL_GROWTH);
+                return err_set(err, "the pre-tokenizers make a text too long: more than %d times "
+                                    "as long, or 4 GiB", NORMAL_GROWTH);
             continue;
         }
         room->next.count = 0;
@@ -359,8 +359,8 @@ static void take(const struct split_step *step, const struct pieces *found,
     }
 }
 
-/* Replaces spaces (if the prefix is another character) and adds the prefix where it is missing. before:
- * the size of the text before all steps. -1: it is too long now. */
+/* Replaces spaces (if the prefix is another character) and adds the prefix where it is missing.
+ * before: the size of the text before all steps. -1: it is too long now. */
 static int add_prefix(const struct split_step *step, struct split_room *room, size_t before,
                       struct buffer *text, bool is_start, uint32_t *offsets, size_t count,
                       struct pieces *pieces)

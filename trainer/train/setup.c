@@ -90,7 +90,7 @@ static int read_config(struct train *train, struct error *err)
     train->step.lr_scale = 1;
     train->config = ds_config_read_for_run(train->options.config, &train->options.given, &problems,
                                            err);
-    for (i = 0; i < problems.count && problems.count > 1 && train->world.rank == 0; i++)
+    for (i = 0; i < problems.count && train->world.rank == 0; i++)
         fprintf(stderr, "muster-train: %s\n", problems.item[i]);
     strlist_clear(&problems);
     if (train->config == NULL || ds_config_resolve(train->config, train->world.size, err) < 0 ||

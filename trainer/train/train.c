@@ -258,7 +258,7 @@ static int print_config(const struct train_options *options)
         ds_config_read_for_run(options->config, &options->given, &problems, &err);
     size_t            i;
 
-    for (i = 0; i < problems.count && problems.count > 1; i++)
+    for (i = 0; i < problems.count; i++)
         fprintf(stderr, "muster-train: %s\n", problems.item[i]);
     strlist_clear(&problems);
     if (config == NULL || ds_config_resolve(config, size != NULL ? atoi(size) : 1, &err) < 0) {

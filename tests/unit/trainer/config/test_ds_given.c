@@ -25,19 +25,20 @@ static const struct {
     const char     *part; /* of what is printed, or the whole error without the file's name */
 } cases[] = {
     { "{ \"train_batch_size\": 12 }", { .micro_batch = 2 },
-      "\"train_micro_batch_size_per_gpu\": 2, // --micro-batch\n"
+      "\"train_micro_batch_size_per_gpu\": 2, // from --micro-batch\n"
       "    \"gradient_accumulation_steps\": 2, // computed\n" },
     { "{ \"train_batch_size\": \"auto\", \"train_micro_batch_size_per_gpu\": \"auto\",\n"
       "\"gradient_accumulation_steps\": \"auto\" }", { .micro_batch = 2, .accumulation = 5 },
       "\"train_batch_size\": 30, // computed\n"
-      "    \"train_micro_batch_size_per_gpu\": 2, // --micro-batch\n"
-      "    \"gradient_accumulation_steps\": 5, // --accumulation\n" },
+      "    \"train_micro_batch_size_per_gpu\": 2, // from --micro-batch\n"
+      "    \"gradient_accumulation_steps\": 5, // from --accumulation\n" },
     { "{ \"train_batch_size\": 12, \"train_micro_batch_size_per_gpu\": 4 }", { .micro_batch = 5 },
-      "F:1: train_batch_size: 12 is not micro batch 5 x accumulation steps 0 x ranks 3" },
-    { "{ \"train_batch_size\": 3 }", { .lr = 2e-4 }, "\"lr\": 0.0002, // --lr\n" },
+      "F:1: train_batch_size: 12 is not micro batch 5 (--micro-batch) x accumulation steps "
+      "0 x ranks 3" },
+    { "{ \"train_batch_size\": 3 }", { .lr = 2e-4 }, "\"lr\": 0.0002, // from --lr\n" },
     { "{ \"train_batch_size\": 3 }", { .lr = 2e-4 }, "\"type\": \"AdamW\"" },
     { "{ \"train_batch_size\": 3, \"optimizer\": { \"type\": \"Adam\",\n"
-      "\"params\": { \"lr\": \"auto\" } } }", { .lr = 2e-4 }, "\"lr\": 0.0002, // --lr\n" },
+      "\"params\": { \"lr\": \"auto\" } } }", { .lr = 2e-4 }, "\"lr\": 0.0002, // from --lr\n" },
     { "{ \"train_batch_size\": 3, \"optimizer\": { \"type\": \"Adam\",\n"
       "\"params\": { \"lr\": 1, \"eps\": 1e-6 } } }", { .lr = 2e-4 },
       "\"eps\": 1e-06, // line 2\n" },
@@ -47,17 +48,62 @@ static const struct {
       "F:1: optimizer: 7 is not an object" },
     { "{ \"train_batch_size\": 3, \"scheduler\": { \"type\": \"WarmupLR\",\n"
       "\"params\": { \"warmup_max_lr\": \"auto\" } } }", { .lr = 2e-4 },
-      "\"warmup_max_lr\": 0.0002, // --lr\n" },
+      "\"warmup_max_lr\": 0.0002, // from --lr\n" },
     { "{ \"train_batch_size\": 3, \"scheduler\": { \"type\": \"OneCycle\", \"params\": {\n"
       "\"cycle_min_lr\": 0.1, \"cycle_max_lr\": 1 } } }", { .lr = 2e-4 },
-      "--lr: the scheduler OneCycle has rates of its own" },
-    { "{ \"train_batch_size\": 3 }", { .warmup = 9 }, "\"warmup_num_steps\": 9, // --warmup\n" },
+      "F:1: scheduler.type: OneCycle has rates of its own: leave --lr out" },
+    { "{ \"train_batch_size\": 3 }", { .warmup = 9 },
+      "\"warmup_num_steps\": 9, // from --warmup\n" },
     { "{ \"train_batch_size\": 3 }", { .warmup = 9 }, "\"warmup_type\": \"linear\"" },
     { "{ \"train_batch_size\": 3, \"scheduler\": { \"type\": \"WarmupCosineLR\",\n"
       "\"params\": { \"total_num_steps\": 50 } } }", { .warmup = 9 },
-      "\"warmup_num_steps\": 9, // --warmup\n" },
+      "\"warmup_num_steps\": 9, // from --warmup\n" },
     { "{ \"train_batch_size\": 3, \"scheduler\": { \"type\": \"LRRangeTest\" } }", { .warmup = 9 },
-      "--warmup: the scheduler LRRangeTest has no warm-up" },
+      "F:1: scheduler.type: LRRangeTest has no warm-up: leave --warmup out" },
+    { "{ \"train_batch_size\": 12, \"train_micro_batch_size_per_gpu\": 4,\n"
+      "\"gradient_accumulation_steps\": 1 }", { .micro_batch = 2 },
+      "\"train_micro_batch_size_per_gpu\": 2, // from --micro-batch\n"
+      "    \"gradient_accumulation_steps\": 2, // computed\n" },
+    { "{ \"train_batch_size\": 12, \"train_micro_batch_size_per_gpu\": 4 }",
+      { .accumulation = 2 },
+      "\"train_micro_batch_size_per_gpu\": 2, // computed\n"
+      "    \"gradient_accumulation_steps\": 2, // from --accumulation\n" },
+    { "{ \"train_batch_size\": 12 }", { .micro_batch = 4, .accumulation = 2 },
+      "F:1: train_batch_size: 12 is not micro batch 4 (--micro-batch) x accumulation steps 2 "
+      "(--accumulation) x ranks 3" },
+    { "{ \"elasticity\": { \"enabled\": true, \"max_train_batch_size\": 8,\n"
+      "\"micro_batch_sizes\": [2] } }", { .micro_batch = 2 },
+      "F: train_micro_batch_size_per_gpu (from --micro-batch): elasticity chooses it" },
+    { "{ \"train_batch_size\": 3 }", { .lr = 2e-4 }, "\"type\": \"AdamW\", // implied\n" },
+};
+
+/* A text, and all notes on it. */
+static const struct {
+    const char     *text;
+    struct ds_given given;
+    const char     *notes; /* without the file's name, of which F is left */
+} noted[] = {
+    { "{ \"train_batch_size\": 3 }", { 2e-5, 1, 1, 9 }, "" },
+    { "{ \"optimizer\": { \"type\": \"Adam\", \"params\": {\n\"lr\": 1e-4 } } }", { .lr = 2e-5 },
+      "F:2: optimizer.params.lr: --lr 2e-05 replaces 0.0001\n" },
+    { "{ \"optimizer\": { \"type\": \"Adam\", \"params\": {\n\"lr\": \"auto\" } } }",
+      { .lr = 2e-5 }, "F:2: optimizer.params.lr: \"auto\" means 2e-05 here, from --lr\n" },
+    { "{ \"optimizer\": { \"type\": \"Adam\", \"params\": {\n\"lr\": 2e-5 } } }", { .lr = 2e-5 },
+      "" },
+    { "{ \"scheduler\": { \"type\": \"WarmupDecayLR\", \"params\": { \"warmup_max_lr\": 1,\n"
+      "\"total_num_steps\": \"auto\", \"warmup_num_steps\": 5 } } }",
+      { .lr = 2e-5, .warmup = 7 },
+      "F:2: scheduler.params.warmup_num_steps: --warmup 7 replaces 5\n"
+      "F:1: scheduler.params.warmup_max_lr: --lr 2e-05 replaces 1\n" },
+    { "{ \"train_batch_size\": 12, \"train_micro_batch_size_per_gpu\": 4,\n"
+      "\"gradient_accumulation_steps\": 1 }", { .micro_batch = 2 },
+      "F:1: train_micro_batch_size_per_gpu: --micro-batch 2 replaces 4\n"
+      "F:2: gradient_accumulation_steps: ignored: it follows from --micro-batch and "
+      "train_batch_size\n" },
+    { "{ \"train_batch_size\": \"auto\", \"train_micro_batch_size_per_gpu\": \"auto\",\n"
+      "\"gradient_accumulation_steps\": 1 }", { .micro_batch = 2 },
+      "F:1: train_micro_batch_size_per_gpu: \"auto\" means 2 here, from --micro-batch\n"
+      "F:1: train_batch_size: \"auto\" means that it follows from the other sizes\n" },
 };
 
 static struct ds_config *read_text(const char *text, const struct ds_given *given,
@@ -79,60 +125,23 @@ static void expect(const char *is, const char *wanted)
     free(text);
 }
 
-/* All that is wrong is said at once. */
-static void test_problems(void **state)
+static void expect_printed(const struct ds_config *config, const char *part)
 {
-    const struct ds_given nothing = { .lr = 0 };
-    struct strlist        problems = { 0 };
-    struct error          err;
-    FILE                 *file = fopen(path, "w");
+    char  *text;
+    size_t size;
+    FILE  *out = open_memstream(&text, &size);
 
-    (void)state;
-    fputs("{ \"train_batch_size\": 0,\n\"fp16\": { \"enbled\": true },\n"
-          "\"amp\": { \"enabled\": true } }", file);
-    fclose(file);
-    assert_null(ds_config_read_for_run(path, &nothing, &problems, &err));
-    expect(err.text, "F: 3 problems, see above");
-    assert_int_equal(problems.count, 3);
-    expect(problems.item[0], "F:1: train_batch_size: 0 is not an integer of at least 1");
-    expect(problems.item[1], "F:2: fp16.enbled: unknown key (did you mean \"enabled\"?)");
-    expect(problems.item[2], "F:3: amp: not supported");
-    strlist_clear(&problems);
-    file = fopen(path, "w");
-    fputs("{ \"zero_optimization\": { \"stage\": 5 }, \"scheduler\": {} }", file);
-    fclose(file);
-    assert_null(ds_config_read_for_run(path, &nothing, &problems, &err));
-    assert_int_equal(problems.count, 2); /* of what contradicts itself, too */
-    strlist_clear(&problems);
-}
-
-/* What the file says is named where it is replaced. */
-static void test_replaced(void **state)
-{
-    const struct ds_given given = { .lr = 2e-5, .micro_batch = 4 };
-    struct error          err;
-    struct ds_config     *config =
-        read_text("{ \"train_micro_batch_size_per_gpu\": \"auto\",\n\"optimizer\": { \"type\": "
-                  "\"AdamW\", \"params\": { \"lr\": 0.001, \"eps\": \"auto\" } } }", &given, &err);
-
-    (void)state;
-    assert_non_null(config);
-    assert_int_equal(config->notes.count, 3);
-    expect(config->notes.item[0],
-           "F:1: train_micro_batch_size_per_gpu: --micro-batch 4 replaces \"auto\"");
-    expect(config->notes.item[1], "F:2: optimizer.params.lr: --lr 2e-5 replaces 0.001");
-    expect(config->notes.item[2],
-           "F:2: optimizer.params.eps: \"auto\" means the default here, 1e-8");
-    ds_config_free(config);
+    ds_config_print(config, out);
+    fclose(out);
+    expect(text, part);
+    free(text);
 }
 
 static void test_given(void **state)
 {
     struct ds_config *config;
     struct error      err;
-    char             *text;
-    size_t            i, size;
-    FILE             *out;
+    size_t            i;
 
     (void)state;
     for (i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -140,14 +149,57 @@ static void test_given(void **state)
         if (config == NULL || ds_config_resolve(config, 3, &err) < 0) {
             expect(err.text, cases[i].part);
         } else {
-            out = open_memstream(&text, &size);
-            ds_config_print(config, out);
-            fclose(out);
-            expect(text, cases[i].part);
-            free(text);
+            expect_printed(config, cases[i].part);
         }
         ds_config_free(config);
     }
+}
+
+static void test_notes(void **state)
+{
+    struct ds_config *config;
+    struct error      err;
+    char              all[1024];
+    size_t            i, j;
+
+    (void)state;
+    for (i = 0; i < sizeof noted / sizeof noted[0]; i++) {
+        config = read_text(noted[i].text, &noted[i].given, &err);
+        assert_non_null(config);
+        all[0] = '\0';
+        for (j = 0; j < config->notes.count; j++)
+            snprintf(all + strlen(all), sizeof all - strlen(all), "F%s\n",
+                     config->notes.item[j] + strlen(path));
+        assert_string_equal(all, noted[i].notes);
+        ds_config_free(config);
+    }
+}
+
+static uint64_t hash_of(const char *text, const struct ds_given *given)
+{
+    struct error      err;
+    struct ds_config *config = read_text(text, given, &err);
+    uint64_t          hash;
+
+    assert_non_null(config);
+    hash = ds_config_hash(config);
+    ds_config_free(config);
+    return hash;
+}
+
+/* The same values have the same hash, whether a file or an option gives them. */
+static void test_hash(void **state)
+{
+    static const char     one[] = "{ \"optimizer\": { \"type\": \"Adam\", \"params\": "
+                                  "{ \"lr\": 0.5 } } }";
+    static const char     two[] = "{ \"optimizer\": { \"type\": \"Adam\", \"params\": "
+                                  "{ \"lr\": 0.25 } } }";
+    const struct ds_given given = { .lr = 0.25 };
+
+    (void)state;
+    assert_true(hash_of(one, NULL) != hash_of(two, NULL));
+    assert_true(hash_of(one, &given) == hash_of(two, NULL));
+    assert_true(hash_of(one, &(struct ds_given){ .warmup = 3 }) != hash_of(one, NULL));
 }
 
 /* "auto" waits for the last step. */
@@ -161,8 +213,10 @@ static void test_total(void **state)
                        "\"params\": { \"total_num_steps\": \"auto\" } } }", NULL, &err);
     assert_non_null(config);
     assert_int_equal(config->notes.count, 0);
+    expect_printed(config, "\"total_num_steps\": \"auto\", // computed\n");
     ds_config_set_total_steps(config, 77);
     assert_int_equal(config->schedule.total_num_steps, 77);
+    expect_printed(config, "\"total_num_steps\": 77, // computed\n");
     ds_config_free(config);
     config = read_text("{ \"train_batch_size\": 3, \"scheduler\": { \"type\": \"WarmupDecayLR\","
                        "\"params\": { \"total_num_steps\": 5 } } }", NULL, &err);
@@ -175,8 +229,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_given),
-        cmocka_unit_test(test_problems),
-        cmocka_unit_test(test_replaced),
+        cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_hash),
         cmocka_unit_test(test_total),
     };
     int fd = mkstemp(path), rc;
