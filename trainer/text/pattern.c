@@ -45,6 +45,7 @@ static const struct {
     { 'z', "\\z", NULL },
 };
 
+static bool is_other_syntax(const struct translation *translation);
 static bool folds_to_others(const struct translation *translation);
 static void leave_group(struct translation *translation);
 static int take_escape(struct translation *translation, struct error *err);
@@ -67,7 +68,7 @@ int pattern_translate(const char *pattern, struct buffer *out, bool *looks_back,
     while (*translation.at != '\0' && rc == 0) {
         const char *at = translation.at;
 
-        if (translation.fold_depth > 0 && folds_to_others(&translation))
+        if (is_other_syntax(&translation))
             rc = refuse(&translation, err);
         else if (*at == '\\')
             rc = take_escape(&translation, err);
@@ -75,9 +76,6 @@ int pattern_translate(const char *pattern, struct buffer *out, bool *looks_back,
             rc = take_class(&translation, err);
         else if (*at == '(')
             rc = take_group(&translation, err);
-        else if ((at[0] == '{' && at[1] == ',') ||
-                 (at[0] == '}' && (at[1] == '+' || at[1] == '*'))) /* not possessive in Ruby */
-            rc = refuse(&translation, err);
         else {
             if (*at == ')')
                 leave_group(&translation);
@@ -89,6 +87,19 @@ int pattern_translate(const char *pattern, struct buffer *out, bool *looks_back,
         rc = refuse(&translation, err);
     buffer_add(out, "", 1);
     return rc;
+}
+
+/* Has what is next another meaning in Ruby, so that PCRE2 would match other texts? */
+static bool is_other_syntax(const struct translation *translation)
+{
+    const char *at = translation->at;
+
+    if (translation->fold_depth > 0 && folds_to_others(translation))
+        return true;
+    if (translation->in_class)
+        return false;
+    return (at[0] == '{' && at[1] == ',') ||               /* from 0 on */
+           (at[0] == '}' && (at[1] == '+' || at[1] == '*')); /* not possessive */
 }
 
 /* Is it one of the texts that Oniguruma takes for one character where the case does not matter,
