@@ -62,6 +62,12 @@ static void add(struct zero_device *device, enum dtype type, void *sum, const vo
     zero_loops_add(&of(device)->loops, type, sum, more, count);
 }
 
+static void add_wide(struct zero_device *device, enum dtype type, float *sum, const void *more,
+                     size_t count, bool is_first)
+{
+    zero_loops_add_wide(&of(device)->loops, type, sum, more, count, is_first);
+}
+
 static void narrow(struct zero_device *device, enum dtype type, void *to, const float *values,
                    size_t count)
 {
@@ -262,6 +268,7 @@ struct zero_device *zero_cuda_new(void *stream, struct error *err)
     device->read = read_from;
     device->write = write_to;
     device->add = add;
+    device->add_wide = add_wide;
     device->narrow = narrow;
     device->squares = squares;
     device->last_bad = last_bad;

@@ -46,6 +46,29 @@ void zero_loops_add(struct zero_loops *loops, enum dtype type, void *sum, const 
     FOR_TYPE(type, add, loops, sum, more, count);
 }
 
+template <typename T>
+static __global__ void wide_kernel(float *sum, const T *more, size_t count, bool is_first)
+{
+    size_t i;
+
+    for (i = thread_number(); i < count; i += thread_count())
+        sum[i] = (is_first ? 0 : sum[i]) + load(&more[i]);
+}
+
+template <typename T>
+static void add_wide(struct zero_loops *loops, float *sum, const void *more, size_t count,
+                     bool is_first)
+{
+    stream_launch(loops->stream, "gradients", wide_kernel<T>, loop_blocks(count), LOOP_THREADS, 0,
+                  sum, (const T *)more, count, is_first);
+}
+
+void zero_loops_add_wide(struct zero_loops *loops, enum dtype type, float *sum, const void *more,
+                         size_t count, bool is_first)
+{
+    FOR_TYPE(type, add_wide, loops, sum, more, count, is_first);
+}
+
 template <typename T> static __global__ void narrow_kernel(T *to, const float *values, size_t count)
 {
     size_t i;
@@ -126,9 +149,9 @@ size_t zero_loops_last_bad(struct zero_loops *loops, enum dtype type, const void
 /* ---- Adam ---- */
 
 /* The same roundings as zero/adam_body.h. */
-template <typename G>
+template <typename G, typename C>
 static __global__ void adam_kernel_of(struct adam_numbers n, float *param, float *mean,
-                                      float *square, const G *grad, G *copy, size_t count)
+                                      float *square, const G *grad, C *copy, size_t count)
 {
     size_t i;
 
@@ -147,16 +170,26 @@ static __global__ void adam_kernel_of(struct adam_numbers n, float *param, float
     }
 }
 
-template <typename G>
+template <typename G, typename C>
+static void adam_of(struct zero_loops *loops, const struct adam_numbers *numbers,
+                    const struct adam_arrays *a)
+{
+    stream_launch(loops->stream, "Adam", adam_kernel_of<G, C>, loop_blocks(a->count),
+                  LOOP_THREADS, 0, *numbers, a->param, a->mean, a->square, (const G *)a->grad,
+                  (C *)a->copy, a->count);
+}
+
+template <typename C>
 static void adam(struct zero_loops *loops, const struct adam_numbers *numbers,
                  const struct adam_arrays *a)
 {
-    stream_launch(loops->stream, "Adam", adam_kernel_of<G>, loop_blocks(a->count), LOOP_THREADS,
-                  0, *numbers, a->param, a->mean, a->square, (const G *)a->grad, (G *)a->copy,
-                  a->count);
+    if (a->grad_type == DTYPE_FLOAT)
+        adam_of<float, C>(loops, numbers, a);
+    else
+        adam_of<C, C>(loops, numbers, a);
 }
 
-/* Copies have the gradient's type, because zero makes no others. */
+/* A gradient that is not in float has the copy's type, because zero has no others. */
 void zero_loops_adam(struct zero_loops *loops, const struct adam *how, int64_t step,
                      double factor, const struct adam_arrays *arrays)
 {
@@ -168,6 +201,6 @@ void zero_loops_adam(struct zero_loops *loops, const struct adam *how, int64_t s
 
     for (at = 0; at < arrays->count; at += part.count) {
         part = adam_alike(arrays, at, &is_spared);
-        FOR_TYPE(part.grad_type, adam, loops, is_spared ? &without : &numbers, &part);
+        FOR_TYPE(part.copy_type, adam, loops, is_spared ? &without : &numbers, &part);
     }
 }

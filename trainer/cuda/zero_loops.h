@@ -21,6 +21,8 @@ void zero_loops_clear(struct zero_loops *loops);
 /* See zero/zero_device.h. */
 void   zero_loops_add(struct zero_loops *loops, enum dtype type, void *sum, const void *more,
                       size_t count);
+void   zero_loops_add_wide(struct zero_loops *loops, enum dtype type, float *sum,
+                           const void *more, size_t count, bool is_first);
 void   zero_loops_narrow(struct zero_loops *loops, enum dtype type, void *to, const float *values,
                          size_t count);
 double zero_loops_squares(struct zero_loops *loops, enum dtype type, const void *grad,

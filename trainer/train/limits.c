@@ -5,6 +5,8 @@
 
 #include "train/limits.h"
 
+#define SUM_MANY 128 /* passes: their sum in bfloat16 is off by about 1 % from here on */
+
 #define NO_EFFECT "ignored: "
 #define ON_CPU NO_EFFECT "without a GPU, all data is in host memory"
 
@@ -27,8 +29,15 @@ void limits_note(struct ds_config *config, bool on_gpu, bool recomputes)
             NO_EFFECT "only with --activation_checkpointing are inputs of blocks kept");
     note_if(config, is_other(config->communication_data_type, type), "communication_data_type",
             NO_EFFECT "gradients are sent in the model's type");
-    note_if(config, is_other(config->grad_accum_dtype, type), "data_types.grad_accum_dtype",
-            NO_EFFECT "gradients are summed in the model's type");
+    note_if(config,
+            is_other(config->grad_accum_dtype, type) && config->grad_accum_dtype != DS_FP32,
+            "data_types.grad_accum_dtype", NO_EFFECT "gradients are summed in fp32");
+    note_if(config,
+            type == DS_BF16 && config->grad_accum_dtype == DS_UNSET &&
+                config->accumulation_steps >= SUM_MANY,
+            "gradient_accumulation_steps",
+            "so many gradients are added in bf16, which loses the small ones; "
+            "data_types.grad_accum_dtype fp32 does not");
     note_if(config, on_gpu && config->memory_breakdown, "memory_breakdown",
             "it reports the host's memory, not the GPU's");
 }

@@ -281,6 +281,9 @@ static struct zero_options zero_wanted(const struct train *train, bool is_frozen
         .stage = (int)config->zero.stage,
         .is_frozen = is_frozen,
         .type = is_frozen ? DTYPE_UINT8 : train->model->type,
+        .sums_in_float = !is_frozen && config->accumulation_steps > 1 &&
+                         config->grad_accum_dtype != DS_UNSET &&
+                         config->grad_accum_dtype != (int)ds_config_dtype(config),
         .bucket_max = (size_t)config->zero.reduce_bucket_size,
         .clip = config->gradient_clipping,
         .device = train->device,

@@ -8,15 +8,16 @@
  * From stage 2 on, the gradients were copied to the host during the backward pass. Below stage
  * 2 they are copied during the step, one bucket ahead of Adam.
  *
- * All data is copied in the model's type, so in 16 bits if the model has 16 bits. Each
- * direction between GPU and host has pinned memory for two buckets; files may have more.
- * Without a GPU, data moves only to and from the file.
+ * All data is copied in the model's type, so in 16 bits if the model has 16 bits, but below stage
+ * 2 sums in float as they are. Each direction between GPU and host has pinned memory for two
+ * buckets; files may have more. Without a GPU, data moves only to and from the file.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
 #include <string.h>
 
+#include "zero/wide_sum.h"
 #include "zero/zero.h"
 #include "zero/zero_state.h"
 
@@ -61,7 +62,7 @@ static void fetch_grads(struct zero *zero, int bucket)
 
     if (zero->plan.on_gpu && !zero->plan.grads_away)
         zero->device->fetch(zero->device, lane, zero->ring[lane], zero_own_grads(zero, bucket),
-                            zero_own_piece(zero, bucket).count * zero->element);
+                            zero_own_piece(zero, bucket).count * zero->sum_element);
 }
 
 /* The result's param is NULL after a failure. */
@@ -150,29 +151,33 @@ static void fetch_room(struct zero *zero, struct bucket_room *room, void *host, 
 }
 
 /* Copies a bucket's first gradient of the step at once. zero_add_grads() copies later ones when
- * they can be added to the sum. */
+ * they can be added to the sum, and all of them if the sum has another type. */
 void zero_send_grads(struct zero *zero, struct bucket_room *room)
 {
     struct comm *comm = zero->comm;
     void        *event = comm->size > 1 ? comm->ops->event(comm, room->mark) : NULL;
 
     room->lane = -1;
-    if (!zero->bucket[room->holds].has_own_grads)
+    if (!zero->bucket[room->holds].has_own_grads && zero->plan.sum_type == zero->type)
         fetch_room(zero, room, zero_own_grads(zero, room->holds), event);
 }
 
 /* Call it when the communicator has reduced the room. */
 void zero_add_grads(struct zero *zero, struct bucket_room *room)
 {
-    const bool is_added = room->lane < 0;
-    void      *more = zero->ring[0];
+    struct zero_bucket *state = &zero->bucket[room->holds];
+    const size_t        count = zero->partition.bucket[room->holds].piece;
+    const bool          is_added = room->lane < 0;
+    void               *sum = zero_own_grads(zero, room->holds), *more = zero->ring[0];
 
     if (is_added)
         fetch_room(zero, room, more, NULL);
     zero->device->fetched(zero->device, room->lane);
-    if (is_added)
-        zero_device_cpu.add(&zero_device_cpu, zero->type, zero_own_grads(zero, room->holds), more,
-                            zero->partition.bucket[room->holds].piece);
+    if (is_added && zero->plan.sum_type != zero->type)
+        wide_sum(zero->type, sum, more, count, !state->has_own_grads);
+    else if (is_added)
+        zero_device_cpu.add(&zero_device_cpu, zero->type, sum, more, count);
+    state->has_own_grads = true;
 }
 
 /* ---- parameters from the host ---- */

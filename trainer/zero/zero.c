@@ -16,6 +16,11 @@ static void  *whole_grads(struct zero *zero, int bucket, struct error *err);
 static struct bucket_room *empty_room(struct zero *zero, int bucket, struct error *err);
 static int    look(struct zero *zero, int bucket, struct error *err);
 static int    reduce(struct zero *zero, int bucket, struct error *err);
+static int    reduce_whole(struct zero *zero, int bucket, struct error *err);
+static void  *whole_sum(const struct zero *zero, int bucket);
+static void   add_room(struct zero *zero, struct bucket_room *room, void *sum, const void *more,
+                       size_t count);
+static void   empty(struct bucket_room *room);
 
 struct zero *zero_open(struct comm *comm, const struct zero_options *options,
                        const size_t *layer_counts, int layers, struct error *err)
@@ -30,6 +35,7 @@ struct zero *zero_open(struct comm *comm, const struct zero_options *options,
     zero->device = options->device != NULL ? options->device : &zero_device_cpu;
     zero->type = options->type;
     zero->element = dtype_size(options->type);
+    zero->sum_element = dtype_size(zero->plan.sum_type);
     zero_partition(&zero->partition, &zero->plan, layer_counts, layers, comm->size);
     zero->piece = zero->partition.ranks > 1 ? comm->rank : 0;
     zero->bucket = xcalloc((size_t)zero->partition.buckets, sizeof *zero->bucket);
@@ -84,7 +90,7 @@ void *zero_own_grads(const struct zero *zero, int bucket)
     const size_t at = zero->plan.grads_go ? piece_in_share(zero, bucket)
                                           : piece_in_whole(zero, bucket);
 
-    return (char *)zero->grads + at * zero->element;
+    return (char *)zero->grads + at * zero->sum_element;
 }
 
 struct zero_piece zero_own_piece(const struct zero *zero, int bucket)
@@ -265,8 +271,8 @@ static void *whole_grads(struct zero *zero, int bucket, struct error *err)
     struct bucket_room *room;
     char               *whole;
 
-    if (!zero->plan.grads_go) {
-        whole = (char *)zero->grads + b->padded_start * zero->element;
+    if (!zero->plan.grads_in_rooms) {
+        whole = whole_sum(zero, bucket);
         if (!state->has_grads && zero->is_first)
             zero->device->zero(zero->device, whole, bytes);
         state->has_grads = true;
@@ -318,40 +324,32 @@ int zero_done(struct zero *zero, int layer, struct error *err)
 /* Afterwards the gradient is not needed, so its room becomes free. */
 static int look(struct zero *zero, int bucket, struct error *err)
 {
-    const int           rc = zero_look(zero, bucket, whole_grads(zero, bucket, err), err);
-    struct bucket_room *room = zero->plan.grads_go ? bucket_find(&zero->reduced, bucket) : NULL;
+    const int rc = zero_look(zero, bucket, whole_grads(zero, bucket, err), err);
 
-    if (room != NULL) {
-        room->users = 0;
-        room->holds = -1;
-    }
+    if (zero->plan.grads_in_rooms)
+        empty(bucket_find(&zero->reduced, bucket));
     return rc;
 }
 
-/* Below stage 2, gradients of all passes are summed before they are reduced. */
 static int reduce(struct zero *zero, int bucket, struct error *err)
 {
     const struct partition_bucket *b = &zero->partition.bucket[bucket];
     struct comm                   *comm = zero->comm;
-    struct bucket_room            *room = NULL;
-    char                          *whole, *own;
+    struct bucket_room            *room;
+    char                          *own;
 
-    if (!zero->plan.grads_go && (comm->size == 1 || !zero->is_last))
-        return 0;
-    whole = (char *)zero->grads + b->padded_start * zero->element;
-    if (!zero->plan.grads_go && zero->partition.ranks == 1)
-        return comm->ops->all_reduce(comm, whole, whole, b->piece, zero->type,
-                                     REDOP_SUM, err);
-    if (zero->plan.grads_go) {
-        room = bucket_find(&zero->reduced, bucket);
-        whole = room->memory;
+    if (!zero->plan.grads_go) {
+        if (zero->plan.grads_in_rooms) {
+            room = bucket_find(&zero->reduced, bucket);
+            add_room(zero, room, whole_sum(zero, bucket), room->memory, room->count);
+        }
+        return zero->is_last ? reduce_whole(zero, bucket, err) : 0;
     }
-    own = whole + (size_t)zero->piece * b->piece * zero->element;
-    if (comm->size > 1 &&
-        comm->ops->reduce_scatter(comm, whole, own, b->piece, zero->type, REDOP_SUM, err) < 0)
+    room = bucket_find(&zero->reduced, bucket);
+    own = (char *)room->memory + (size_t)zero->piece * b->piece * zero->element;
+    if (comm->size > 1 && comm->ops->reduce_scatter(comm, room->memory, own, b->piece, zero->type,
+                                                    REDOP_SUM, err) < 0)
         return -1;
-    if (room == NULL)
-        return 0;
     room->mark = comm->ops->mark(comm);
     room->is_moving = true;
     if (zero->plan.grads_away)
@@ -359,25 +357,68 @@ static int reduce(struct zero *zero, int bucket, struct error *err)
     return 0;
 }
 
+/* Below stage 2, the gradients of all passes are summed before they are reduced. */
+static int reduce_whole(struct zero *zero, int bucket, struct error *err)
+{
+    const struct partition_bucket *b = &zero->partition.bucket[bucket];
+    const enum dtype               type = zero->plan.sum_type;
+    const struct comm_ops         *ops = zero->comm->ops;
+    void                          *whole = whole_sum(zero, bucket);
+
+    if (zero->comm->size == 1)
+        return 0;
+    if (zero->partition.ranks == 1)
+        return ops->all_reduce(zero->comm, whole, whole, b->piece, type, REDOP_SUM, err);
+    return ops->reduce_scatter(zero->comm, whole, zero_own_grads(zero, bucket), b->piece, type,
+                               REDOP_SUM, err);
+}
+
+/* Below stage 2. */
+static void *whole_sum(const struct zero *zero, int bucket)
+{
+    const size_t at = zero->partition.bucket[bucket].padded_start;
+
+    return (char *)zero->grads + at * zero->sum_element;
+}
+
 int zero_collect(struct zero *zero, struct bucket_room *room, struct error *err)
 {
-    struct zero_bucket            *state = &zero->bucket[room->holds];
     const struct partition_bucket *b = &zero->partition.bucket[room->holds];
     const size_t                   bytes = b->piece * zero->element;
-    const char                    *sum = (char *)room->memory + (size_t)zero->piece * bytes;
-    void                          *own = zero_own_grads(zero, room->holds);
+    const char                    *own = (char *)room->memory + (size_t)zero->piece * bytes;
 
     if (zero->comm->ops->wait(zero->comm, room->mark, err) < 0)
         return -1;
-    if (zero->plan.grads_away)
+    if (zero->plan.grads_away) {
         zero_add_grads(zero, room);
-    else if (state->has_own_grads)
-        zero->device->add(zero->device, zero->type, own, sum, b->piece);
+        empty(room);
+    } else {
+        add_room(zero, room, zero_own_grads(zero, room->holds), own, b->piece);
+    }
+    return 0;
+}
+
+/* Adds count elements from the room to the sum of the bucket that it holds. */
+static void add_room(struct zero *zero, struct bucket_room *room, void *sum, const void *more,
+                     size_t count)
+{
+    struct zero_bucket *state = &zero->bucket[room->holds];
+    struct zero_device *device = zero->device;
+    const bool          is_first = !state->has_own_grads;
+
+    if (zero->plan.sum_type != zero->type)
+        device->add_wide(device, zero->type, sum, more, count, is_first);
+    else if (is_first)
+        device->copy(device, sum, more, count * zero->element);
     else
-        zero->device->copy(zero->device, own, sum, bytes);
+        device->add(device, zero->type, sum, more, count);
     state->has_own_grads = true;
+    empty(room);
+}
+
+static void empty(struct bucket_room *room)
+{
     room->is_moving = false;
     room->users = 0;
     room->holds = -1;
-    return 0;
 }

@@ -28,9 +28,14 @@
  * zero.c has the passes and the gradients, zero_params.c the gathering of parameters,
  * zero_step.c the step, zero_memory.c the allocation, offload.c the offloading.
  *
- * A step may have several passes, each with zero_begin (accumulation). All ranks make
- * the same calls in the same order. All data is in the communicator's memory, which is the
- * host's or a GPU's, unless it is offloaded.
+ * A step may have several passes, each with zero_begin (accumulation). In 16 bits, the sum of
+ * many passes stops growing: bfloat16 has 8 bits, so it loses whatever is less than 1/512 of the
+ * sum. With sums_in_float, the gradient of each pass still has the model's type, in a room, and
+ * is added to a sum in float. From stage 2 on, ranks' gradients are reduced in each pass, in the
+ * model's type, and the sum is a share. Below stage 2 the sum is whole, and reduced in float.
+ *
+ * All ranks make the same calls in the same order. All data is in the communicator's memory,
+ * which is the host's or a GPU's, unless it is offloaded.
  *
  * Masters and averages can be offloaded to the host's memory or to a file; so can, in stage 3,
  * the parameters. If masters and averages are offloaded, the CPU does Adam, and a file's
@@ -72,6 +77,7 @@ struct zero_options {
     int        stage;      /* 0 to 3; a single rank holds all, so every stage is 0 */
     bool       is_frozen;  /* the parameters never change */
     enum dtype type;       /* of parameters and gradients: float, half or bfloat16; frozen: any */
+    bool       sums_in_float; /* the gradients of a step's passes are added in float */
     size_t     bucket_max; /* elements; in stage 3 a bucket is a layer */
     double     clip;       /* the largest norm of the gradient; 0: no limit */
 
@@ -93,7 +99,7 @@ struct zero_memory {
     size_t params;
     size_t grads;
     size_t states; /* masters and averages */
-    size_t rooms;  /* for whole buckets, stages 2 and 3 */
+    size_t rooms;  /* for whole buckets, stages 2 and 3, and with sums_in_float */
     size_t rings;  /* on the host, for data that is being copied to or from offloaded data */
     enum zero_place params_place, grads_place, states_place; /* rooms are always ZERO_THERE */
 };

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "zero/measure.h"
+#include "zero/wide_sum.h"
 
 #define PAGE 4096
 
@@ -29,6 +30,13 @@ static void add(struct zero_device *device, enum dtype type, void *sum, const vo
 {
     (void)device;
     dtype_reduce(type, REDOP_SUM, sum, sum, more, count);
+}
+
+static void add_wide(struct zero_device *device, enum dtype type, float *sum, const void *more,
+                     size_t count, bool is_first)
+{
+    (void)device;
+    wide_sum(type, sum, more, count, is_first);
 }
 
 static void narrow(struct zero_device *device, enum dtype type, void *to, const float *values,
@@ -100,6 +108,7 @@ struct zero_device zero_device_cpu = {
     .read = copy,
     .write = copy,
     .add = add,
+    .add_wide = add_wide,
     .narrow = narrow,
     .squares = squares,
     .last_bad = last_bad,

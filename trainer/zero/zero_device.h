@@ -7,6 +7,7 @@
 #ifndef MUSTER_ZERO_DEVICE_H
 #define MUSTER_ZERO_DEVICE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,9 @@ struct zero_device {
 
     void (*add)(struct zero_device *device, enum dtype type, void *sum, const void *more,
                 size_t count);
+    /* Adds in float, or sets the sum if is_first. */
+    void (*add_wide)(struct zero_device *device, enum dtype type, float *sum, const void *more,
+                     size_t count, bool is_first);
     /* copy: half or bfloat16 */
     void (*narrow)(struct zero_device *device, enum dtype type, void *copy, const float *values,
                    size_t count);

@@ -24,6 +24,7 @@ static size_t *record_sizes(const struct partition *p, size_t bytes);
 static size_t  largest_piece(const struct partition *p);
 static size_t  rooms_bytes(const struct partition *p, size_t element);
 static size_t  ways_of(const struct zero_plan *plan);
+static size_t  way_element(const struct zero_plan *plan, size_t ring);
 
 /* ---- the plan ---- */
 
@@ -47,6 +48,8 @@ struct zero_plan zero_plan(const struct zero_options *options, int ranks)
         o->stage = plan.grads_away ? 2 : 0;
     plan.params_come = o->stage == 3;
     plan.grads_go = o->stage >= 2 && !o->is_frozen && (ranks > 1 || plan.grads_away);
+    plan.sum_type = o->sums_in_float && !o->is_frozen ? DTYPE_FLOAT : o->type;
+    plan.grads_in_rooms = plan.grads_go || plan.sum_type != o->type;
     is_together = o->params.place != ZERO_FILE &&
                   (o->params.place == o->states.place ||
                    (!plan.on_gpu && o->states.place == ZERO_THERE));
@@ -89,16 +92,17 @@ int zero_allocate(struct zero *zero, struct error *err)
     if (plan->options.is_frozen)
         zero->grads = NULL;
     else if (plan->grads_away)
-        zero->grads = take_host(zero, zero->device, p->share * zero->element, &memory->grads, err);
+        zero->grads = take_host(zero, zero->device, p->share * zero->sum_element, &memory->grads,
+                                err);
     else
-        zero->grads = take_memory(zero, plan->grads_go ? p->share : p->padded, zero->element,
-                                  &memory->grads, err);
+        zero->grads = take_memory(zero, plan->grads_go ? p->share : p->padded,
+                                  zero->sum_element, &memory->grads, err);
     if (zero->has_no_memory)
         return -1;
     if (plan->params_come &&
         bucket_rooms_init(&zero->gathered, zero->comm, p, zero->element, err) < 0)
         return -1;
-    if (plan->grads_go &&
+    if (plan->grads_in_rooms &&
         bucket_rooms_init(&zero->reduced, zero->comm, p, zero->element, err) < 0)
         return -1;
     return 0;
@@ -162,14 +166,14 @@ static void *take_host(struct zero *zero, struct zero_device *device, size_t byt
     return memory;
 }
 
-/* Allocates the rings; each holds the largest piece. */
 static void take_ways(struct zero *zero, struct error *err)
 {
-    const size_t bytes = largest_piece(&zero->partition) * zero->element;
+    const size_t piece = largest_piece(&zero->partition);
     size_t       i;
 
     for (i = 0; i < ways_of(&zero->plan); i++)
-        zero->ring[i] = take_host(zero, zero->device, bytes, &zero->memory.rings, err);
+        zero->ring[i] = take_host(zero, zero->device, piece * way_element(&zero->plan, i),
+                                  &zero->memory.rings, err);
 }
 
 /* Frees sizes. */
@@ -259,6 +263,14 @@ static size_t ways_of(const struct zero_plan *plan)
     return plan->options.params.place == ZERO_THERE ? 2 * ZERO_LANES : ZERO_LANES;
 }
 
+/* Returns the bytes of an element in this ring, which holds the largest piece. Sums that are on
+ * the host get there in the type of the model. */
+static size_t way_element(const struct zero_plan *plan, size_t ring)
+{
+    return dtype_size(ring < ZERO_LANES && !plan->grads_away ? plan->sum_type
+                                                             : plan->options.type);
+}
+
 static size_t rooms_bytes(const struct partition *p, size_t element)
 {
     size_t bytes = 0;
@@ -282,7 +294,8 @@ struct zero_memory zero_memory(const struct zero *zero)
 }
 
 /* With P parameters of E bytes and R ranks, parameters take P E or P E / R bytes, gradients
- * the same, masters and averages 12 P / R, or 8 P / R if the parameters are the masters. */
+ * the same, or 4 P or 4 P / R if they are summed in float, masters and averages 12 P / R, or
+ * 8 P / R if the parameters are the masters. */
 struct zero_memory zero_memory_needed(const struct zero_options *options,
                                       const size_t *layer_counts, int layers, int ranks)
 {
@@ -293,15 +306,15 @@ struct zero_memory zero_memory_needed(const struct zero_options *options,
                                           .grads_place = plan.grads_away ? ZERO_HOST : ZERO_THERE,
                                           .states_place = o->states.place };
     struct partition           p;
-    size_t                     share, *sizes;
+    size_t                     share, i, *sizes;
 
     zero_partition(&p, &plan, layer_counts, layers, ranks);
     share = p.padded / (size_t)p.ranks;
     if (!o->is_frozen)
-        memory.grads = (plan.grads_go ? share : p.padded) * element;
-    memory.rooms = (size_t)(plan.params_come + plan.grads_go) * rooms_bytes(&p, element);
-    if (plan.on_gpu && o->states.place != ZERO_THERE)
-        memory.rings = ways_of(&plan) * largest_piece(&p) * element;
+        memory.grads = (plan.grads_go ? share : p.padded) * dtype_size(plan.sum_type);
+    memory.rooms = (size_t)(plan.params_come + plan.grads_in_rooms) * rooms_bytes(&p, element);
+    for (i = 0; plan.on_gpu && o->states.place != ZERO_THERE && i < ways_of(&plan); i++)
+        memory.rings += largest_piece(&p) * way_element(&plan, i);
     if (plan.has_params)
         memory.params = (plan.params_come ? share : p.padded) * element;
     if (!o->is_frozen)
@@ -341,14 +354,14 @@ void zero_memory_print(const struct zero *zero, FILE *out)
     const struct zero_memory   memory = zero_memory(zero);
     const double               all = (double)zero->partition.count;
     const double               share = all / zero->partition.ranks;
-    const double               element = (double)zero->element;
+    const double               element = (double)zero->element, sum = (double)zero->sum_element;
 
     fputs(o->is_frozen ? "and frozen: " : "a rank holds, in MiB (and by ZeRO's formula): ", out);
     print_part(out, "parameters", memory.params,
                !plan->has_params ? 0 : element * (plan->params_come ? share : all),
                memory.params_place, o->params.dir);
     if (!o->is_frozen) {
-        print_part(out, "gradients", memory.grads, element * (plan->grads_go ? share : all),
+        print_part(out, "gradients", memory.grads, sum * (plan->grads_go ? share : all),
                    memory.grads_place, NULL);
         print_part(out, "optimizer state", memory.states, share * (plan->has_masters ? 12 : 8),
                    memory.states_place, o->states.dir);

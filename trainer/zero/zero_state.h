@@ -12,7 +12,7 @@ struct zero_bucket {
     uint64_t params_mark;   /* below stage 3: of the gather of its parameters */
     int      layers_done;   /* in this pass */
     bool     has_grads;     /* the backward pass has entered it */
-    bool     has_own_grads; /* from stage 2 on: this rank's sum has a first gradient */
+    bool     has_own_grads; /* with grads_in_rooms: this rank's sum has a first gradient */
 };
 
 /* Derived from the options and the number of ranks. */
@@ -22,6 +22,9 @@ struct zero_plan {
     bool                on_gpu;
     bool                params_come; /* layers' parameters are gathered into rooms: stage 3 */
     bool                grads_go;    /* gradients are moved from rooms to the share: 2 and 3 */
+    bool                grads_in_rooms; /* while a pass computes them: if they go, or are summed
+                                         * in another type */
+    enum dtype          sum_type;    /* of the sums of gradients */
     bool                grads_away;  /* the gradients' share is on the host */
     bool                has_params;  /* else the masters are the parameters */
     bool                has_masters; /* else the parameters are the masters */
@@ -33,6 +36,7 @@ struct zero {
     struct zero_device *device;
     enum dtype          type;
     size_t              element; /* bytes of type */
+    size_t              sum_element; /* bytes of plan.sum_type */
     struct partition    partition;
     int                 piece;   /* the number of this rank's piece in each bucket */
     struct zero_bucket *bucket;
@@ -41,14 +45,14 @@ struct zero {
     /* Whole below stage 3, else the share. NULL: the masters are the parameters, or the
      * parameters are in a file. */
     void  *params;
-    void  *grads;    /* whole below stage 2, else the share, maybe pinned */
+    void  *grads;    /* their sums: whole below stage 2, else the share, maybe pinned */
     float *masters;  /* the share; NULL: params are the masters, or all states are in a file */
     float *means, *squares;
     float *mirror; /* a copy on the host of masters, means and squares, for zero_pieces */
     void  *ring[2 * ZERO_LANES]; /* pinned; offload copies gradients and parameters via it */
     struct swap_ring    states_ring, params_ring; /* a record is a bucket */
     struct bucket_rooms gathered; /* parameters, stage 3 */
-    struct bucket_rooms reduced;  /* gradients, stages 2 and 3 */
+    struct bucket_rooms reduced;  /* gradients, with grads_in_rooms */
 
     bool               is_first, is_last; /* pass of the step */
     bool               is_searching; /* after zero_search(): no gradient is reduced */

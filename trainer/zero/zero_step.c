@@ -67,7 +67,7 @@ static int measure(struct zero *zero, double *squares, struct error *err)
 
     *squares = 0;
     for (bucket = 0; bucket < zero->partition.buckets; bucket++)
-        *squares += device->squares(device, zero->type, zero_own_grads(zero, bucket),
+        *squares += device->squares(device, zero->plan.sum_type, zero_own_grads(zero, bucket),
                                     zero_own_piece(zero, bucket).count);
     return zero->partition.ranks > 1 ? over_ranks(zero, squares, REDOP_SUM, err) : 0;
 }
@@ -94,7 +94,8 @@ static int find_bad(struct zero *zero, int64_t *bad, struct error *err)
 
     for (bucket = zero->partition.buckets - 1; bucket >= 0 && last < 0; bucket--) {
         piece = zero_own_piece(zero, bucket);
-        at = device->last_bad(device, zero->type, zero_own_grads(zero, bucket), piece.count);
+        at = device->last_bad(device, zero->plan.sum_type, zero_own_grads(zero, bucket),
+                              piece.count);
         if (at < piece.count)
             last = (double)(piece.start + at);
     }
@@ -173,7 +174,7 @@ struct adam_arrays zero_adam_arrays(const struct zero *zero, int bucket)
         .mean = piece.mean,
         .square = piece.square,
         .grad = zero_own_grads(zero, bucket),
-        .grad_type = zero->type,
+        .grad_type = zero->plan.sum_type,
         .copy_type = zero->type,
         .first = piece.start,
         .spared = zero->plan.options.spared,

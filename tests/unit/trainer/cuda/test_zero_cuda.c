@@ -120,6 +120,32 @@ static void test_arithmetic(void **state)
     }
 }
 
+static void test_wide_sums(void **state)
+{
+    static const enum dtype types[] = { DTYPE_HALF, DTYPE_BFLOAT16 };
+    float                   values[COUNT], sum[COUNT];
+    uint16_t                x[COUNT];
+    void                   *a, *b;
+    size_t                  i;
+    int                     round;
+
+    (void)state;
+    for (i = 0; i < 2; i++) {
+        fill(sum, COUNT, 3);
+        b = on_gpu(sum, sizeof sum);
+        for (round = 0; round < 3; round++) {
+            fill(values, COUNT, 3);
+            narrow_all(types[i], x, values);
+            a = on_gpu(x, sizeof x);
+            gpu->add_wide(gpu, types[i], b, a, COUNT, round == 0);
+            zero_device_cpu.add_wide(&zero_device_cpu, types[i], sum, x, COUNT, round == 0);
+            assert_same(b, sum, sizeof sum);
+            cudaFree(a);
+        }
+        cudaFree(b);
+    }
+}
+
 static void test_measure(void **state)
 {
     float  values[COUNT];
@@ -153,16 +179,18 @@ static void test_adam(void **state)
     size_t                    i, step;
 
     (void)state;
-    for (i = 0; i < 6; i++) {
-        const enum dtype type = types[i % 3];
+    for (i = 0; i < 10; i++) { /* the last four with sums in float */
+        const enum dtype type = types[i < 6 ? i % 3 : 1 + i % 2];
+        const enum dtype grad = i < 6 ? type : DTYPE_FLOAT;
         const bool       is_float = type == DTYPE_FLOAT;
 
         fill(param, COUNT, 1);
         memset(mean, 0, sizeof mean);
         memset(square, 0, sizeof square);
         cpu = (struct adam_arrays){ .count = COUNT, .param = param, .mean = mean,
-                                    .square = square, .grad = is_float ? (void *)wide : narrow,
-                                    .grad_type = type, .copy = is_float ? NULL : copy,
+                                    .square = square,
+                                    .grad = grad == DTYPE_FLOAT ? (void *)wide : narrow,
+                                    .grad_type = grad, .copy = is_float ? NULL : copy,
                                     .copy_type = type, .first = 100, .spared = spared,
                                     .spared_count = 3 };
         there = cpu;
@@ -174,9 +202,9 @@ static void test_adam(void **state)
             fill(wide, COUNT, 8);
             if (!is_float)
                 narrow_all(type, narrow, wide);
-            there.grad = on_gpu(cpu.grad, COUNT * dtype_size(type));
-            adam_step(&adams[i / 3], (int64_t)step, 0.25, &cpu);
-            gpu->adam(gpu, &adams[i / 3], (int64_t)step, 0.25, &there);
+            there.grad = on_gpu(cpu.grad, COUNT * dtype_size(grad));
+            adam_step(&adams[i / 3 % 2], (int64_t)step, 0.25, &cpu);
+            gpu->adam(gpu, &adams[i / 3 % 2], (int64_t)step, 0.25, &there);
             assert_same(there.param, param, sizeof param);
             assert_same(there.mean, mean, sizeof mean);
             assert_same(there.square, square, sizeof square);
@@ -230,6 +258,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arithmetic),
+        cmocka_unit_test(test_wide_sums),
         cmocka_unit_test(test_measure),
         cmocka_unit_test(test_adam),
         cmocka_unit_test(test_ways),

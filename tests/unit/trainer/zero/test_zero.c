@@ -53,7 +53,7 @@ static void check(struct training t, int ranks)
 
 static void test_stages(void **state)
 {
-    static const int        worlds[] = { 1, 2, 3, 4, 6 }, passes[] = { 1, 2 };
+    static const int        worlds[] = { 1, 2, 3, 4, 6 }, passes[] = { 1, 2, 2 };
     static const enum dtype types[] = { DTYPE_FLOAT, DTYPE_BFLOAT16, DTYPE_HALF };
     int                     stage, world, type, pass;
 
@@ -61,9 +61,10 @@ static void test_stages(void **state)
     for (stage = 0; stage <= 3; stage++)
         for (world = 0; world < 5; world++)
             for (type = 0; type < 3; type++)
-                for (pass = 0; pass < 2; pass++)
+                for (pass = 0; pass < 3; pass++)
                     check((struct training){ .stage = stage, .passes = passes[pass],
-                                             .type = types[type], .bucket_max = 1100,
+                                             .type = types[type],
+                                             .sums_in_float = pass == 2, .bucket_max = 1100,
                                              .overflow_step = -1,
                                              .in_background = world % 2 == 1,
                                              .is_sparing = pass == 0 },
@@ -82,6 +83,7 @@ static void test_places(void **state)
     (void)state;
     for (i = 0; i < 12; i++) {
         t.type = types[(i + i / 4) % 2];
+        t.sums_in_float = i % 3 > 0;
         t.buffers = buffers[i % 4];
         t.in_background = i % 4 < 2;
         t.is_sparing = i % 3 > 0;
@@ -173,6 +175,7 @@ static void test_clip_and_overflow(void **state)
     for (t.stage = 0; t.stage <= 3; t.stage++) {
         for (t.overflow_from = 0; t.overflow_from < 4; t.overflow_from++) {
             t.in_background = t.overflow_from % 2 == 1;
+            t.sums_in_float = t.overflow_from > 1;
             check(t, 4);
         }
         t.in_sum = true;

@@ -243,6 +243,7 @@ const char *training_rank(struct comm *comm, void *arg)
 {
     struct training    *t = arg;
     struct zero_options options = { .stage = t->stage, .type = t->type,
+                                    .sums_in_float = t->sums_in_float,
                                     .bucket_max = t->bucket_max, .clip = t->clip,
                                     .params = { t->params, false, training_dir, t->buffers },
                                     .states = { t->states, false, training_dir, t->buffers },

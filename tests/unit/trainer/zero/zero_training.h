@@ -30,6 +30,7 @@ struct training {
     /* What to do. */
     int        stage, passes;
     enum dtype type;
+    bool       sums_in_float;
     size_t     bucket_max;
     double     clip;
     bool       in_background;
