@@ -28,8 +28,8 @@ static int  check_param_offload(struct ds_config *config, struct error *err);
 static int  check_queue(struct ds_config *config, struct error *err);
 static int  check_block(struct ds_config *config, struct error *err);
 static int  check_optimizer(struct ds_config *config, struct error *err);
-static int  check_offload(const struct ds_config *config, const char *section,
-                          const struct ds_offload *offload, int64_t stage, struct error *err);
+static int  check_offload(struct ds_config *config, const char *section,
+                          struct ds_offload *offload, int64_t stage, struct error *err);
 static int  check_most(const struct ds_config *config, const char *path, int64_t value,
                        int64_t most, struct error *err);
 static int  check_scheduler(struct ds_config *config, struct error *err);
@@ -174,16 +174,19 @@ static int check_block(struct ds_config *config, struct error *err)
     return check_most(config, "aio.block_size", config->aio.block_size, DS_BLOCK_SIZE_MAX, err);
 }
 
-static int check_offload(const struct ds_config *config, const char *section,
-                         const struct ds_offload *offload, int64_t stage, struct error *err)
+/* What the stage cannot offload stays where it is: this changes no result. */
+static int check_offload(struct ds_config *config, const char *section,
+                         struct ds_offload *offload, int64_t stage, struct error *err)
 {
     char path[64];
 
     snprintf(path, sizeof path, "%s.device", section);
-    if (offload->device != DS_DEVICE_NONE && config->zero.stage < stage)
-        return complain(config, path, err,
-                        stage == 3 ? "parameters can be offloaded only in stage 3"
-                                   : "the optimizer can be offloaded only in stages 1 to 3");
+    if (offload->device != DS_DEVICE_NONE && config->zero.stage < stage) {
+        ds_read_note(config, path,
+                     stage == 3 ? "ignored: parameters can be offloaded only in stage 3"
+                                : "ignored: the optimizer can be offloaded only in stages 1 to 3");
+        offload->device = DS_DEVICE_NONE;
+    }
     if (offload->device == DS_DEVICE_NVME && offload->nvme_path == NULL)
         return complain(config, path, err, "nvme_path is missing");
     snprintf(path, sizeof path, "%s.buffer_count", section);

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "config/ds_config.h"
 #include "config/ds_read.h"
@@ -29,6 +30,7 @@ static bool is_auto(const json_t *value);
 static const char *scheduler_of(const json_t *root);
 static json_t *section(json_t *root, const char *name);
 static json_t *params_of(json_t *named, const char *type);
+static bool has_own_rates(const char *scheduler);
 static bool rises_to_max(const char *scheduler);
 
 void ds_given_apply(struct ds_config *config, json_t *root)
@@ -83,7 +85,7 @@ static void give_rate(struct ds_config *config, json_t *root)
 {
     const char *type = scheduler_of(root);
 
-    if (type != NULL && (strcmp(type, "OneCycle") == 0 || strcmp(type, "LRRangeTest") == 0)) {
+    if (type != NULL && has_own_rates(type)) {
         ds_read_problem(config->read, "scheduler.type", "%s has rates of its own: leave --lr out",
                         type);
         return;
@@ -95,7 +97,8 @@ static void give_rate(struct ds_config *config, json_t *root)
              json_real(config->given.lr));
 }
 
-/* Where the rate to which a scheduler rises is "auto", it is that of the optimizer. */
+/* Where the rate to which a scheduler rises is "auto", it is that of the optimizer. It is
+ * not set to a default: with loaded weights somebody must have given one of the two. */
 static void fill_rate(struct ds_config *config, json_t *root)
 {
     const struct ds_row *row = ds_row_find(RATE);
@@ -103,18 +106,25 @@ static void fill_rate(struct ds_config *config, json_t *root)
     const json_t        *lr = json_object_get(params_in(root, "optimizer"), "lr");
     json_t              *rate = ds_value_unquote(row, lr);
     char                 text[DS_VALUE_TEXT], note[DS_VALUE_TEXT + 60];
+    bool                 is_given;
 
     if (!is_auto(json_object_get(params, "warmup_max_lr"))) {
         json_decref(rate);
         return;
     }
-    if (rate == NULL)
-        rate = json_is_number(lr) ? json_copy((json_t *)lr)
-                                  : json_loads(row->value, JSON_DECODE_ANY, NULL);
+    if (rate == NULL && json_is_number(lr))
+        rate = json_copy((json_t *)lr);
+    is_given = rate != NULL;
+    if (!is_given)
+        rate = json_loads(row->value, JSON_DECODE_ANY, NULL);
     ds_value_text(rate, text);
     snprintf(note, sizeof note, "\"auto\" means %s here, as " RATE, text);
     ds_read_note(config, DS_WARMUP_MAX, note);
-    json_object_set_new(params, "warmup_max_lr", rate);
+    if (is_given)
+        json_object_set(params, "warmup_max_lr", rate);
+    else
+        json_object_del(params, "warmup_max_lr");
+    json_decref(rate);
 }
 
 static json_t *params_in(const json_t *root, const char *name)
@@ -128,7 +138,7 @@ static void give_warmup(struct ds_config *config, json_t *root)
     json_t     *params = params_of(section(root, "scheduler"), "WarmupLR");
     const char *type = scheduler_of(root);
 
-    if (type != NULL && !rises_to_max(type) && strcmp(type, "WarmupCosineLR") != 0) {
+    if (type != NULL && !rises_to_max(type) && strcasecmp(type, "WarmupCosineLR") != 0) {
         ds_read_problem(config->read, "scheduler.type", "%s has no warm-up: leave --warmup out",
                         type);
         return;
@@ -201,7 +211,13 @@ static json_t *params_of(json_t *named, const char *type)
     return section(named, "params");
 }
 
+static bool has_own_rates(const char *scheduler)
+{
+    return strcasecmp(scheduler, "OneCycle") == 0 || strcasecmp(scheduler, "LRRangeTest") == 0;
+}
+
 static bool rises_to_max(const char *scheduler)
 {
-    return strcmp(scheduler, "WarmupLR") == 0 || strcmp(scheduler, "WarmupDecayLR") == 0;
+    return strcasecmp(scheduler, "WarmupLR") == 0 ||
+           strcasecmp(scheduler, "WarmupDecayLR") == 0;
 }

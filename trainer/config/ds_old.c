@@ -17,17 +17,34 @@ static const struct {
 } forms[] = {
     { ZERO "cpu_offload", "cpu_offload", "offload_optimizer" },
     { ZERO "cpu_offload_param", "cpu_offload_param", "offload_param" },
+    { ZERO "cpu_offload_params", "cpu_offload_params", "offload_param" },
 };
 #define FORMS (sizeof forms / sizeof forms[0])
 
+static void replace_section(struct ds_config *config, json_t *root);
 static void replace(struct ds_config *config, json_t *zero, size_t form);
 
 void ds_old_forms(struct ds_config *config, json_t *root)
 {
     size_t i;
 
+    replace_section(config, root);
     for (i = 0; i < FORMS; i++)
         replace(config, json_object_get(root, "zero_optimization"), i);
+}
+
+static void replace_section(struct ds_config *config, json_t *root)
+{
+    const json_t *zero = json_object_get(root, "zero_optimization");
+
+    if (!json_is_boolean(zero))
+        return;
+    if (json_is_true(zero)) {
+        ds_read_note(config, "zero_optimization", "means {\"stage\": 1}");
+        json_object_set_new(root, "zero_optimization", json_pack("{s:i}", "stage", 1));
+    } else {
+        json_object_del(root, "zero_optimization");
+    }
 }
 
 /* The table says what an old key should be if it is not a boolean. */

@@ -24,6 +24,7 @@ static void take(struct ds_config *config, const struct ds_row *row, const char 
                  json_t *values, const char *key);
 static void take_value(struct ds_config *config, const struct ds_row *row, const char *shown,
                        json_t *value, bool is_off);
+static bool is_never_used(const struct ds_row *row, const json_t *value);
 static void join(char path[PATH_MAX_LENGTH], const char *section, const char *key);
 static void unknown(struct ds_read *read, const char *path, const char *shown);
 static void note_default(struct ds_config *config, const struct ds_row *row, const char *shown,
@@ -134,7 +135,7 @@ static void take_value(struct ds_config *config, const struct ds_row *row, const
     const bool      foreign = row->kind == DS_FOREIGN;
     struct error    why;
 
-    if (ds_value_check(row, value, &why) < 0) {
+    if (!is_never_used(row, value) && ds_value_check(row, value, &why) < 0) {
         ds_read_problem(read, shown, "%s", why.text);
         read->has_bad_value = true;
         return;
@@ -152,6 +153,14 @@ static void take_value(struct ds_config *config, const struct ds_row *row, const
     read->given[number].line = line_of(read, shown);
     if (row->kind == DS_SECTION)
         take_section(config, row->path, shown, value);
+}
+
+/* Is it a number that makes no difference? Files of older versions have some, such as -1, that are
+ * no longer in DeepSpeed's range. */
+static bool is_never_used(const struct ds_row *row, const json_t *value)
+{
+    return row->support == DS_NO_EFFECT && row->field == 0 && ds_value_is_numeric(row) &&
+           json_is_number(value);
 }
 
 /* May truncate, but the names of known sections are short, and a truncated key is still

@@ -36,9 +36,14 @@
 #define WORKS_BUT(PATH, KIND, VALUE, NOTHING, FIELD)         \
     { .path = PATH, .kind = KIND, .value = VALUE, .nothing = NOTHING, \
       .field = offsetof(struct ds_config, FIELD) }
-#define FOREIGN(PATH) { .path = PATH, .kind = DS_FOREIGN, .support = DS_REFUSED, .value = "null" }
+#define FOREIGN(PATH, NOTE) \
+    { .path = PATH, .kind = DS_FOREIGN, .support = DS_REFUSED, .value = "null", .note = NOTE }
 #define REPORTS(PATH, NOTE) \
     { .path = PATH, .kind = DS_FOREIGN, .support = DS_NO_EFFECT, .value = "null", .note = NOTE }
+
+/* Files of older versions have these of fp16 here. */
+#define BF16_SCALE(KEY, VALUE) \
+    NO_EFFECT("bf16." KEY, DS_NUMBER, VALUE, "bfloat16 needs no loss scale")
 
 #define BIT(TYPE) (1u << (TYPE))
 #define WARMUP    BIT(SCHEDULE_WARMUP)
@@ -51,6 +56,7 @@
 #define ALWAYS "it always applies"
 #define LAYERS  "layers are gathered and released whole"
 #define DIVIDED_BY_ALL "parameters are divided among all ranks"
+#define INTEGERS "tokens are integers"
 #define DIVIDED "gradients are divided before they are summed"
 
 const struct ds_row ds_table[] = {
@@ -67,8 +73,8 @@ const struct ds_row ds_table[] = {
     CHOICE("gradient_allreduce_op", "mean|sum", "\"mean\"", gradient_allreduce_op),
     IDLE("prescale_gradients", DS_BOOL, "false", prescale_gradients, DIVIDED),
     IDLE("gradient_predivide_factor", DS_REAL, "1.0", gradient_predivide_factor, DIVIDED),
-    REFUSED("sparse_gradients", DS_BOOL, "false", NULL),
-    REFUSED("disable_allgather", DS_BOOL, "false", NULL),
+    NO_EFFECT("sparse_gradients", DS_BOOL, "false", "gradients are reduced whole: the same sum"),
+    NO_EFFECT("disable_allgather", DS_BOOL, "false", "DeepSpeed does not use it, either"),
     NO_EFFECT("graph_harvesting", DS_BOOL, "false", PYTORCH),
     NO_EFFECT("zero_allow_untested_optimizer", DS_BOOL, "false",
               "muster-train has its own optimizers"),
@@ -99,7 +105,7 @@ const struct ds_row ds_table[] = {
 
     SECTION("optimizer"),
     CHOICE("optimizer.type", "Adam|AdamW", "null", optimizer.type),
-    REFUSED("optimizer.legacy_fusion", DS_BOOL, "false", NULL),
+    NO_EFFECT("optimizer.legacy_fusion", DS_BOOL, "false", "muster-train has its own Adam"),
     SECTION("optimizer.params"),
     WORKS("optimizer.params.lr", DS_REAL, "1e-3", optimizer.lr),
     WORKS("optimizer.params.betas", DS_PAIR, "[0.9, 0.999]", optimizer.betas),
@@ -149,7 +155,7 @@ const struct ds_row ds_table[] = {
 
     SECTION("fp16"),
     WORKS("fp16.enabled", DS_BOOL, "false", fp16.enabled),
-    NO_EFFECT("fp16.auto_cast", DS_BOOL, "false", "tokens are integers"),
+    NO_EFFECT("fp16.auto_cast", DS_BOOL, "false", INTEGERS),
     WORKS("fp16.loss_scale", DS_REAL, "0.0", fp16.loss_scale),
     WORKS("fp16.initial_scale_power", DS_NATURAL, "16", fp16.initial_scale_power),
     WORKS("fp16.loss_scale_window", DS_COUNT, "1000", fp16.loss_scale_window),
@@ -165,9 +171,15 @@ const struct ds_row ds_table[] = {
               "a step whose gradient is not finite is always skipped"),
     REFUSED("bf16.bf16_master_weights_and_grads", DS_BOOL, "false", NULL),
     REFUSED("bf16.bf16_optimizer_states", DS_BOOL, "false", NULL),
-    FOREIGN("amp"),
-    FOREIGN("torch_autocast"),
-    FOREIGN("fp8"),
+    BF16_SCALE("loss_scale", "0"),
+    BF16_SCALE("initial_scale_power", "16"),
+    BF16_SCALE("loss_scale_window", "1000"),
+    BF16_SCALE("hysteresis", "2"),
+    BF16_SCALE("min_loss_scale", "1"),
+    NO_EFFECT("bf16.auto_cast", DS_BOOL, "false", INTEGERS),
+    FOREIGN("amp", "write \"fp16\": {\"enabled\": true}"),
+    FOREIGN("torch_autocast", "write \"bf16\": {\"enabled\": true}"),
+    FOREIGN("fp8", "write \"bf16\": {\"enabled\": true}"),
 
     SECTION("zero_optimization"),
     WORKS("zero_optimization.stage", DS_NATURAL, "0", zero.stage),
@@ -243,8 +255,8 @@ const struct ds_row ds_table[] = {
     REFUSED("zero_optimization.zero_quantized_weights", DS_BOOL, "false", NULL),
     REFUSED("zero_optimization.zero_quantized_nontrainable_weights", DS_BOOL, "false", NULL),
     REFUSED("zero_optimization.zero_quantized_gradients", DS_BOOL, "false", NULL),
-    FOREIGN("zero_optimization.zeropp_loco_param"),
-    FOREIGN("zero_optimization.zenflow"),
+    FOREIGN("zero_optimization.zeropp_loco_param", NULL),
+    FOREIGN("zero_optimization.zenflow", "offload_optimizer alone offloads without delay"),
     { .path = "zero_optimization.mics_shard_size", .kind = DS_INTEGER, .support = DS_NO_EFFECT,
       .value = "-1", .note = DIVIDED_BY_ALL, .nothing = "[0, 1]" },
     NO_EFFECT("zero_optimization.mics_hierarchical_params_gather", DS_BOOL, "false",
@@ -261,7 +273,8 @@ const struct ds_row ds_table[] = {
     NO_EFFECT("zero_optimization.leaf_module", DS_ANY, "null", LAYERS),
     /* ds_old.c replaces the first two. */
     REFUSED("zero_optimization.cpu_offload", DS_BOOL, "null", NULL),
-    REFUSED("zero_optimization.cpu_offload_param", DS_BOOL, "null", NULL),
+    { .path = "zero_optimization.cpu_offload_param", .alias = "cpu_offload_params",
+      .kind = DS_BOOL, .support = DS_REFUSED, .value = "null" },
     NO_EFFECT("zero_optimization.cpu_offload_use_pin_memory", DS_BOOL, "false",
               "pin_memory in offload_optimizer counts"),
     SECTION("aio"),
@@ -328,21 +341,21 @@ const struct ds_row ds_table[] = {
     WORKS("elasticity.num_gpus_per_node", DS_COUNT, "1", elasticity.num_gpus_per_node),
     WORKS("elasticity.model_parallel_size", DS_COUNT, "1", elasticity.model_parallel_size),
 
-    FOREIGN("autotuning"),
+    FOREIGN("autotuning", NULL),
     REPORTS("compile", PYTORCH),
-    FOREIGN("compression_training"),
-    FOREIGN("curriculum_learning"),
-    FOREIGN("data_efficiency"),
-    FOREIGN("eigenvalue"),
-    FOREIGN("hybrid_engine"),
-    FOREIGN("nebula"),
-    FOREIGN("pipeline"),
-    FOREIGN("progressive_layer_drop"),
-    FOREIGN("quantize_training"),
-    FOREIGN("sparse_attention"),
+    FOREIGN("compression_training", NULL),
+    FOREIGN("curriculum_learning", NULL),
+    FOREIGN("data_efficiency", NULL),
+    REPORTS("eigenvalue", "only quantize_training uses it"),
+    REPORTS("hybrid_engine", "a training generates no text"),
+    REPORTS("nebula", "checkpoints are in --checkpoint_dir"),
+    REPORTS("pipeline", "each rank computes all layers"),
+    FOREIGN("progressive_layer_drop", NULL),
+    FOREIGN("quantize_training", NULL),
+    FOREIGN("sparse_attention", NULL),
     { .path = "tensor_parallel", .kind = DS_FOREIGN, .support = DS_REFUSED, .value = "null",
       .nothing = "[{\"autotp_size\": 0}, {\"autotp_size\": 1}]" },
-    FOREIGN("weight_quantization"),
+    FOREIGN("weight_quantization", NULL),
 };
 const size_t ds_rows = sizeof ds_table / sizeof ds_table[0];
 _Static_assert(sizeof ds_table / sizeof ds_table[0] <= DS_ROWS_MAX, "too many rows for ds_read.h");

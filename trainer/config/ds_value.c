@@ -19,7 +19,6 @@ static bool   is_whole(const json_t *value, int64_t min);
 static bool   is_number(const json_t *value, double min, double max);
 static bool   are_counts(const json_t *value);
 static int    choice_of(const struct ds_row *row, const json_t *value);
-static bool   is_numeric(const struct ds_row *row);
 static int    say_what_it_should_be(const struct ds_row *row, const json_t *value,
                                     struct error *err);
 static void   store_null(const struct ds_row *row, void *field);
@@ -268,7 +267,7 @@ json_t *ds_value_unquote(const struct ds_row *row, const json_t *value)
     const char *word = json_string_value(value);
     json_t     *number = NULL;
 
-    if (word != NULL && is_numeric(row))
+    if (word != NULL && ds_value_is_numeric(row))
         number = json_loads(word, JSON_DECODE_ANY, NULL);
     if (json_is_number(number))
         return number;
@@ -276,7 +275,7 @@ json_t *ds_value_unquote(const struct ds_row *row, const json_t *value)
     return NULL;
 }
 
-static bool is_numeric(const struct ds_row *row)
+bool ds_value_is_numeric(const struct ds_row *row)
 {
     return row->kind >= DS_COUNT && row->kind <= DS_FRACTION;
 }

@@ -25,6 +25,9 @@ bool ds_value_is_default(const struct ds_row *row, const json_t *value);
 /* Does this value, checked or not, ask for nothing, whatever the kind of the row? */
 bool ds_value_is_nothing(const struct ds_row *row, const json_t *value);
 
+/* Does the row want one number? */
+bool ds_value_is_numeric(const struct ds_row *row);
+
 /* Returns the number that a string contains, for rows that want one; NULL: there is none. The
  * caller owns it. */
 json_t *ds_value_unquote(const struct ds_row *row, const json_t *value);

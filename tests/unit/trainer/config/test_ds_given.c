@@ -95,6 +95,8 @@ static const struct {
       { .lr = 2e-5, .warmup = 7 },
       "F:2: scheduler.params.warmup_num_steps: --warmup 7 replaces 5\n"
       "F:1: scheduler.params.warmup_max_lr: --lr 2e-05 replaces 1\n" },
+    { "{ \"scheduler\": { \"type\": \"warmuplr\",\n\"params\": { \"warmup_max_lr\": 1 } } }",
+      { .lr = 2e-5 }, "F:2: scheduler.params.warmup_max_lr: --lr 2e-05 replaces 1\n" },
     { "{ \"train_batch_size\": 12, \"train_micro_batch_size_per_gpu\": 4,\n"
       "\"gradient_accumulation_steps\": 1 }", { .micro_batch = 2 },
       "F:1: train_micro_batch_size_per_gpu: --micro-batch 2 replaces 4\n"

@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -95,6 +96,38 @@ static const char *const noted[][2] = {
     { "{\"zero_optimization\": {\"stage3_gather_fp16_weights_on_model_save\": true}}",
       "ds.json:1: zero_optimization.stage3_gather_fp16_weights_on_model_save: ignored: --export "
       "writes the whole weights\n" },
+    { "{\"zero_optimization\": false}", "" },
+    { "{\n\"zero_optimization\": true}",
+      "ds.json:2: zero_optimization: means {\"stage\": 1}\n" },
+    { "{\"zero_optimization\": {\"stage\": 3, \"cpu_offload_params\": true}}",
+      "ds.json:1: zero_optimization.cpu_offload_params: means \"offload_param\": {\"device\": "
+      "\"cpu\"}\n" },
+    { "{\"zero_optimization\": {\"stage\": 2, \"offload_param\": {\n\"device\": \"nvme\"}}}",
+      "ds.json:2: zero_optimization.offload_param.device: ignored: parameters can be offloaded "
+      "only in stage 3\n" },
+    { "{\"zero_optimization\": {\n\"cpu_offload\": true}}",
+      "ds.json:2: zero_optimization.cpu_offload: means \"offload_optimizer\": {\"device\": "
+      "\"cpu\"}\n"
+      "ds.json:2: zero_optimization.cpu_offload: ignored: the optimizer can be offloaded only in "
+      "stages 1 to 3\n" },
+    { "{\"zero_optimization\": {\"stage3_max_reuse_distance\": -1, \"sub_group_size\": 0.5}}",
+      "ds.json:1: zero_optimization.stage3_max_reuse_distance: ignored: layers are gathered and "
+      "released whole\n"
+      "ds.json:1: zero_optimization.sub_group_size: ignored: the optimizer handles one bucket at a "
+      "time\n" },
+    { "{\"bf16\": {\"enabled\": true, \"loss_scale\": 0, \"loss_scale_window\": 1000,\n"
+      "\"min_loss_scale\": 0.5, \"hysteresis\": 2, \"auto_cast\": true}}",
+      "ds.json:2: bf16.min_loss_scale: ignored: bfloat16 needs no loss scale\n"
+      "ds.json:2: bf16.auto_cast: ignored: tokens are integers\n" },
+    { "{\"sparse_gradients\": true, \"disable_allgather\": true,\n"
+      "\"eigenvalue\": {\"enabled\": true}, \"hybrid_engine\": {\"enabled\": true},\n"
+      "\"nebula\": {\"enabled\": true}, \"pipeline\": {\"stages\": 4}}",
+      "ds.json:1: sparse_gradients: ignored: gradients are reduced whole: the same sum\n"
+      "ds.json:1: disable_allgather: ignored: DeepSpeed does not use it, either\n"
+      "ds.json:2: eigenvalue: ignored: only quantize_training uses it\n"
+      "ds.json:2: hybrid_engine: ignored: a training generates no text\n"
+      "ds.json:3: nebula: ignored: checkpoints are in --checkpoint_dir\n"
+      "ds.json:3: pipeline: ignored: each rank computes all layers\n" },
     { "{\"max_grad_norm\": 1.0}",
       "ds.json:1: max_grad_norm: ignored: DeepSpeed does not know it here; gradient_clipping "
       "clips\n" },
@@ -161,6 +194,34 @@ static void test_forms(void **state)
     config = parsed("{\"zero_optimization\": {\"stage\": 1, \"cpu_offload\": false}}");
     assert_int_equal(config->zero.optimizer.device, DS_DEVICE_NONE);
     ds_config_free(config);
+    config = parsed("{\"zero_optimization\": true}");
+    assert_int_equal(config->zero.stage, 1);
+    ds_config_free(config);
+    config = parsed("{\"zero_optimization\": {\"stage\": 2, \"offload_param\":"
+                    " {\"device\": \"cpu\"}}}");
+    assert_int_equal(config->zero.param.device, DS_DEVICE_NONE);
+    ds_config_free(config);
+}
+
+/* Who loads weights asks for a rate that somebody has given: "auto" alone gives none. */
+static void test_auto_rate(void **state)
+{
+    struct ds_config *config;
+
+    (void)state;
+    config = parsed("{\"optimizer\": {\"type\": \"AdamW\", \"params\": {\"lr\": \"auto\"}},"
+                    " \"scheduler\": {\"type\": \"WarmupLR\","
+                    " \"params\": {\"warmup_max_lr\": \"auto\"}}}");
+    assert_false(config->optimizer.lr_is_given);
+    assert_true(isnan(config->schedule.warmup_max_lr));
+    assert_float_equal(schedule_lr(&config->schedule, config->optimizer.lr, 5000), 1e-3, 0);
+    ds_config_free(config);
+    config = parsed("{\"optimizer\": {\"type\": \"AdamW\", \"params\": {\"lr\": 2e-5}},"
+                    " \"scheduler\": {\"type\": \"WarmupDecayLR\","
+                    " \"params\": {\"warmup_max_lr\": \"auto\", \"total_num_steps\": 5}}}");
+    assert_true(config->optimizer.lr_is_given);
+    assert_float_equal(config->schedule.warmup_max_lr, 2e-5, 0);
+    ds_config_free(config);
 }
 
 /* Everything that is wrong is said at once. */
@@ -174,7 +235,7 @@ static void test_problems(void **state)
                               " \"params\": {\"max_coeff\": 1}}}";
     static const char *const wanted[] = {
         "ds.json:1: trian: unknown key",
-        "ds.json:2: amp: not supported: remove it",
+        "ds.json:2: amp: not supported: write \"fp16\": {\"enabled\": true}",
         "ds.json:3: zero_optimization.stag: unknown key (did you mean \"stage\"?)",
         "ds.json:3: zero_optimization.stage: must be 0 to 3",
         "ds.json:4: aio.queue_depth: must be at most 64",
@@ -234,6 +295,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_notes),
         cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_auto_rate),
         cmocka_unit_test(test_problems),
         cmocka_unit_test(test_most_problems),
     };
