@@ -26,7 +26,7 @@ told() {
     chmod +x new
     mv new told
     run muster --name "told$tolds" -H node1:2,node2:1 --label rank --max-restarts 1 --restart-delay 0 --on-event ./told ./rank
-    what=$rc$(cat out err | grep -v -e 'warning: --on-event' -e '^cost:' -e '^[a-zN]* .*\.' | sort)
+    what=$rc$(cat out err | grep -v -e 'warning: --on-event' -e '^cost:' -e '^[a-zN]*[0-9]* .*\.' | sort)
 }
 log() {
     cat "$HOME"/.local/state/muster/runs/*-"told$tolds"/events.log
