@@ -78,7 +78,7 @@ const char *chat_template_name(const struct chat_template *template)
     return template->shape != NULL ? template->shape->name : "none";
 }
 
-/* *config: NULL if there is no such file. */
+/* Sets *config to NULL if the directory has no such file. */
 static int read_config(const char *dir, json_t **config, char **path, struct error *err)
 {
     json_error_t why;

@@ -36,7 +36,6 @@ struct tokenize {
     bool        show, learns_all;
 
     struct tokenizer    *tokenizer;
-    struct crew         *crew;
     struct chat_template chat;
     struct record_file   records; /* its end_id also for texts */
     struct token_writer  writer;
@@ -253,12 +252,12 @@ static int add_all(struct tokenize *tokenize, const struct strlist *files, struc
     size_t i;
     int    rc = 0;
 
-    tokenize->crew = tokenize->records.crew = crew_new(tokenize->tokenizer);
+    tokenize->records.crew = crew_new(tokenize->tokenizer);
     for (i = 0; i < files->count && rc == 0; i++)
         rc = tokenize->has_marks
                  ? record_file_read(&tokenize->records, files->item[i], take_record, tokenize, err)
                  : add_file(tokenize, files->item[i], err);
-    crew_free(tokenize->crew);
+    crew_free(tokenize->records.crew);
     return rc;
 }
 
@@ -320,7 +319,7 @@ static int add_document(struct tokenize *tokenize, int fd, size_t size, struct e
     if (text == MAP_FAILED)
         return err_set(err, "%s", strerror(errno));
     madvise(text, size, MADV_SEQUENTIAL);
-    rc = crew_encode(tokenize->crew, text, size, ENCODE_TEMPLATE | ENCODE_SPECIALS, take,
+    rc = crew_encode(tokenize->records.crew, text, size, ENCODE_TEMPLATE | ENCODE_SPECIALS, take,
                      &tokenize->writer, err);
     munmap(text, size);
     tokenize->documents++;

@@ -19,6 +19,7 @@
 
 #include "buffer.h"
 #include "chat/template.h"
+#include "xalloc.h"
 
 #define TURN(role, text) "{\"role\": \"" role "\", \"content\": \"" text "\"}"
 #define SYSTEM(text)     TURN("system", text)
@@ -184,9 +185,8 @@ static char *shown(const struct chat_text *text)
 static void parse(struct record *record, const char *messages)
 {
     struct error err;
-    char        *json = malloc(strlen(messages) + 32);
+    char        *json = xasprintf("{\"messages\": [%s]}", messages);
 
-    sprintf(json, "{\"messages\": [%s]}", messages);
     if (record_parse(record, json, strlen(json), true, &err) < 0)
         fail_msg("%s: %s", json, err.text);
     free(json);
