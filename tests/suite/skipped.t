@@ -1,6 +1,6 @@
 #!/bin/sh
 # A unit test that is skipped is not a failed one, and a failed one is not hidden by that. And every
-# test says how long it took, and has an end.
+# test says how long it took, and has an end; a script does not begin when it is too late.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/run/lib.sh"
 
@@ -24,4 +24,17 @@ END
 rc=0
 MUSTER_TEST_LIMIT=1 sh "$top_srcdir/tests/suite/one" ./a.t >out || rc=$?
 is "one that hangs is ended" "$rc" 124
+
+script_file b.t <<'END'
+#!/bin/sh
+echo "ok 1 - x"
+END
+read -r up _ </proc/uptime
+is "when it is too late a script does not begin" \
+    "$(MUSTER_TEST_UNTIL=${up%.*} sh "$top_srcdir/tests/suite/one" ./b.t)" "1..0 # SKIP too late"
+ok "before that it does" sh -c \
+    "MUSTER_TEST_UNTIL=$((${up%.*} + 1000)) sh '$top_srcdir/tests/suite/one' ./b.t | grep -qx 'ok 1 - x'"
+mv b.t b
+ok "a unit test begins at any time" sh -c \
+    "MUSTER_TEST_UNTIL=${up%.*} sh '$top_srcdir/tests/suite/one' ./b | grep -qx 'ok 1 - x'"
 finish

@@ -40,6 +40,8 @@ unsteady: chance
     # failed: false
   alone:
     passed: # took 1.0 s, 0.5 s of CPU"
+run env MUSTER_TEST_UNTIL=0 "$suite/again" build
+is "when it is too late none is run again, and that is 1" "$rc $(grep -c '^failed, and too late' out)" "1 2"
 rm build/tests/broken.*
 printf 'not ok 2 - chance goes well\n' >build/tests/chance.log
 run "$suite/again" build
